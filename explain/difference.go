@@ -46,7 +46,7 @@ func EdgeRemoved(edge string) string {
 
 // RestoredEdgeRemoved says what VMs notice when an edge that a backup tool restored is removed.
 func RestoredEdgeRemoved(edge string) string {
-	return fmt.Sprintf("Removing edge %s, because it was restored from a backup. It is created again after a check of its addresses; open connections through %s are reset.", edge, edge)
+	return fmt.Sprintf("Removing edge %s, because it was restored from a backup: other hosts may have its addresses. Open connections through %s are reset.", edge, edge)
 }
 
 func changedAddresses(was, will network.Network) []string {

@@ -248,7 +248,7 @@ func TestMTUsOfTwoNetworks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, o := NewWithT(t), served(t)
-			o.OVNMTU = c.ovn
+			o.OVNMTU, o.VMs = c.ovn, nil
 			secondPool(&o, false)
 			annotate(&o, "mtu", fmt.Sprint(c.first))
 			o.NodePools[1].Annotations["hostedcluster.densityops.com/mtu"] = fmt.Sprint(c.second)

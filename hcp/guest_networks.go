@@ -197,7 +197,7 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 		}
 		ps = append(ps, s.Problem(cause, args, mtuField, network.KeyMTU))
 	}
-	if o.OVNMTU == 0 && most-ovnOverhead > least-ovnNeeded && objects.UsesOVN(o.HostedCluster) {
+	if o.OVNMTU == 0 && len(o.VMs) == 0 && most-ovnOverhead > least-ovnNeeded && objects.UsesOVN(o.HostedCluster) {
 		args := problem.Args{"mtu": {strconv.Itoa(most)}, "otherMTU": {strconv.Itoa(least)}, "least": {strconv.Itoa(least - ovnOverhead)}}
 		ps = append(ps, problem.New(problem.NetworkMTUsDiffer, problem.Subject{}, args, mtuField, network.KeyMTU))
 	}

@@ -23,11 +23,14 @@ func unusableProxy(hc *hyperv1.HostedCluster, f network.Facts) problem.Problems 
 		return nil
 	}
 	u, err := url.Parse(c.Proxy.HTTPSProxy)
-	if err != nil || u.Scheme != "https" && u.User == nil && u.RequestURI() == "/" && !strings.HasSuffix(c.Proxy.HTTPSProxy, "/") {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Scheme == "http" && u.User == nil && u.RequestURI() == "/" && !strings.HasSuffix(c.Proxy.HTTPSProxy, "/") {
 		return nil
 	}
 	for _, e := range f.Endpoints {
-		if e.Name == network.APIService && endpoints.APIProxied(hc, e, f.NodeAPI) {
+		if e.Name != network.APIService {
+			continue
+		}
+		if _, surely := endpoints.APIProxied(hc, e, f.NodeAPI); surely {
 			return problem.Problems{problem.New(problem.HostedProxyUnusable, problem.Subject{}, nil, "spec.configuration.proxy")}
 		}
 	}
@@ -56,10 +59,14 @@ func unreadableRegistries(hc *hyperv1.HostedCluster) (ps problem.Problems) {
 	report("spec.imageContentSources", bad)
 	if c := hc.Spec.Configuration; c != nil && c.Image != nil {
 		of := c.Image.RegistrySources
-		report("spec.configuration.image.registrySources", slices.DeleteFunc(slices.Concat(of.InsecureRegistries, of.BlockedRegistries, of.AllowedRegistries), func(entry string) bool {
+		readable := func(entry string) bool {
 			domain, any := strings.CutPrefix(entry, "*.")
-			return !strings.Contains(entry, "://") && !strings.Contains(domain, "*") && !(any && strings.ContainsAny(domain, "/@:"))
-		}))
+			return !strings.Contains(domain, "*") && !(any && strings.ContainsAny(domain, "/@:"))
+		}
+		bad := slices.DeleteFunc(slices.Clone(of.AllowedRegistries), readable) // They are for policy.json, which may have a scheme.
+		report("spec.configuration.image.registrySources", append(bad, slices.DeleteFunc(slices.Concat(of.InsecureRegistries, of.BlockedRegistries), func(entry string) bool {
+			return readable(entry) && !strings.Contains(entry, "://")
+		})...))
 	}
 	return ps
 }

@@ -53,7 +53,7 @@ func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 		}
 	}
 	for _, m := range hc.Spec.Networking.MachineNetwork {
-		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && isIPv6(p) && !six && ovn.Join == "" {
+		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && isIPv6(p) && !six && ovn.Join == "" && len(o.VMs) == 0 {
 			add(problem.MachineIPv6WithoutPods, problem.Args{"cidr": {p.String()}})
 		}
 	}

@@ -4,6 +4,7 @@ package hcp
 
 import (
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +68,7 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	const field = "spec.configuration.network.serviceNodePortRange"
 	c := hc.Spec.Configuration
-	if c == nil || c.Network == nil || c.Network.ServiceNodePortRange == "" {
+	if c == nil || c.Network == nil || c.Network.ServiceNodePortRange == "" || hc.Status.ControlPlaneEndpoint.Host != "" { // An older HyperShift made it.
 		return nil
 	}
 	text := c.Network.ServiceNodePortRange
@@ -111,7 +112,7 @@ func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
 			own = append(own, m.LoadBalancer.Hostname)
 		case m.Route != nil:
 			own = append(own, m.Route.Hostname)
-		case m.NodePort != nil:
+		case m.NodePort != nil && net.ParseIP(m.NodePort.Address) == nil:
 			own = append(own, m.NodePort.Address)
 		}
 	}

@@ -80,7 +80,7 @@ func TestRefusedNetworks(t *testing.T) {
 		"IPv6 for Services alone":                             {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16 fd02::/112", "")}, problem.ServiceFamiliesDiffer},
 		"IPv6 for pods alone, with another plugin":            {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, ""},
 		"IPv6 for both":                                       {[]change{both}, ""},
-		"IPv6 for machines alone":                             {[]change{cidrs("", "", "192.168.100.0/24 fd55::/64")}, problem.MachineIPv6WithoutPods},
+		"IPv6 for machines alone":                             {[]change{fresh, cidrs("", "", "192.168.100.0/24 fd55::/64")}, problem.MachineIPv6WithoutPods},
 		"IPv6 for all":                                        {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "192.168.100.0/24 fd55::/64")}, ""},
 		"an IPv6 join subnet without IPv6":                    {[]change{ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, problem.OVNIPv6WithoutPods},
 		"an IPv6 join subnet":                                 {[]change{both, ovn(lenient.OVNIPv6{Join: "fd98::/64"})}, ""},
@@ -136,21 +136,20 @@ func TestRefusedControlPlanes(t *testing.T) {
 		"a certificate for the API's names":            {[]change{byName, certificate("*.blue.example.com")}, problem.CertificateNamesRefused},
 		"a certificate for other names":                {[]change{byName, certificate("*.example.com", "kubernetes.example.com", "x.api.blue.example.com")}, ""},
 		"a certificate that HyperShift does not check": {[]change{certificate("localhost"), marked("hypershift.openshift.io/skip-kas-conflict-san-validation")}, ""},
-		"a node port outside of the cluster's range":   {[]change{atPort, ports("31000-32767")}, problem.NodePortNotInRange},
+		"a node port outside of the cluster's range":   {[]change{fresh, atPort, ports("31000-32767")}, problem.NodePortNotInRange},
 		"a node port in the cluster's range":           {[]change{atPort, ports("30643-30643")}, ""},
-		"a range of one port":                          {[]change{ports("30000")}, problem.NodePortRangeInvalid},
-		"a range from its end":                         {[]change{ports("32767-30000")}, problem.NodePortRangeInvalid},
+		"a range of one port":                          {[]change{fresh, ports("30000")}, problem.NodePortRangeInvalid},
+		"a range from its end":                         {[]change{fresh, ports("32767-30000")}, problem.NodePortRangeInvalid},
 		"a proxy with a password":                      {[]change{byName, through("http://us_er:secret@proxy.example.com:3128", "")}, problem.HostedProxyUnusable},
 		"a proxy with TLS":                             {[]change{byName, through("https://proxy.example.com:3129", "")}, problem.HostedProxyUnusable},
 		"a proxy with TLS, not for the API":            {[]change{byName, through("https://proxy.example.com:3129", "10.240.0.0/16,kubernetes")}, ""},
 		"a proxy with a slash":                         {[]change{byName, through("http://proxy.example.com:3128/", "")}, problem.HostedProxyUnusable},
 		"a plain proxy":                                {[]change{byName, through("http://proxy.example.com:3128", "")}, ""},
-		"authentication without a type":                {[]change{authentication("")}, problem.AuthenticationWithoutType},
+		"authentication without a type":                {[]change{fresh, authentication("")}, problem.AuthenticationWithoutType},
 		"authentication with a type":                   {[]change{authentication(configv1.AuthenticationTypeIntegratedOAuth)}, ""},
 		"no certificates of a control plane that runs": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation")}, ""},
-		"no certificates": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation"), func(o *hcp.Objects) {
-			o.VMs, o.NodePools[0].Status, o.HostedCluster.Status = nil, hyperv1.NodePoolStatus{}, hyperv1.HostedClusterStatus{}
-		}}, problem.CertificatesDisabled},
+		"no certificates":                              {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation"), fresh}, problem.CertificatesDisabled},
+		"authentication without a type, and nodes run": {[]change{authentication("")}, ""},
 	})
 }
 
@@ -194,9 +193,15 @@ func TestRefusedNodePools(t *testing.T) {
 		"a NodePool with a long name":             {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
 		"a NodePool with a name of 63 characters": {[]change{named(strings.Repeat("a", 63))}, ""},
 		"a NodePool without a volume":             {[]change{volume(hyperv1.KubevirtRootVolume{KubevirtVolume: hyperv1.KubevirtVolume{Type: hyperv1.KubevirtVolumeTypePersistent}})}, problem.NodePoolWithoutVolume},
-		"a NodePool with a dot in its name":       {[]change{named("workers-4.20")}, problem.NodePoolNameHasDot},
+		"a NodePool with a dot in its name":       {[]change{fresh, named("workers-4.20")}, problem.NodePoolNameHasDot},
+		"a dot, and nodes run":                    {[]change{named("workers-4.20")}, ""},
 		"a HostedCluster with a long name":        {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
 	})
+}
+
+// fresh is a change: HyperShift has created nothing yet.
+func fresh(o *hcp.Objects) {
+	o.VMs, o.NodePools[0].Status, o.HostedCluster.Status = nil, hyperv1.NodePoolStatus{}, hyperv1.HostedClusterStatus{}
 }
 
 // refusals are the causes of these tests.

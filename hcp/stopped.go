@@ -62,7 +62,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	if namespace := objects.ControlPlaneNamespace(hc); len(namespace) > maxName {
 		ps = append(ps, problem.New(problem.ControlPlaneNameTooLong, problem.Subject{}, problem.Args{"namespace": {namespace}}, "metadata.name"))
 	}
-	if c := hc.Spec.Configuration; c != nil && c.Authentication != nil && c.Authentication.Type == "" { // ValidateAuthenticationSpec
+	if c := hc.Spec.Configuration; cause == problem.ControlPlaneRefused && c != nil && c.Authentication != nil && c.Authentication.Type == "" { // ValidateAuthenticationSpec
 		ps = append(ps, problem.New(problem.AuthenticationWithoutType, problem.Subject{}, nil, "spec.configuration.authentication"))
 	}
 	noMachines := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
@@ -74,7 +74,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 			continue
 		}
 		wanted++
-		if strings.Contains(np.Name, ".") { // SanitizeHostname of KubeVirt, which afterburn makes the host name of a node.
+		if !exist && strings.Contains(np.Name, ".") { // SanitizeHostname of KubeVirt, which afterburn makes the host name of a node.
 			dotted = append(dotted, np.Name)
 		}
 		if s := stopOf(hc, np); s.cause != "" {

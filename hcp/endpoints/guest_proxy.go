@@ -95,11 +95,15 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	for _, e := range endpoints {
 		at := place(e)
 		host, _ := hostPort(at)
+		proxied := false
+		if network.PublishedAt(e.Name).Service == network.APIService {
+			proxied, _ = APIProxied(hc, e, nodeAPI)
+		}
 		switch service := network.PublishedAt(e.Name).Service; {
 		case e.Origin != network.OriginHyperShift, service == network.IgnitionService && !nodes.proxied(at):
 		case service == network.OAuthService && pods.proxied(at):
 			ofConsole = append(ofConsole, host)
-		case e.NeededByNodes() && (service == network.APIService && APIProxied(hc, e, nodeAPI) || pods.proxied(at)):
+		case e.NeededByNodes() && (proxied || pods.proxied(at)):
 			hosts = append(hosts, host)
 		}
 	}
@@ -122,11 +126,11 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return ps
 }
 
-// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, uses the HTTPS proxy of hc for the API server. It does not if
-// spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an entry that contains "kubernetes" or is the first network of pods or
-// of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version is not
-// known, so the proxy counts as used unless both rules exclude it.
-func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) bool {
+// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for the API server, and whether it surely does. It does
+// not if spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an entry that contains "kubernetes" or is the first network of pods
+// or of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version is not
+// known.
+func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) (may, surely bool) {
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: proxyBy(c, c.NoProxy)}
 	api := place(e)
@@ -138,16 +142,10 @@ func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Add
 		}
 	}
 	words := append([]string{host, nodeAPI.String(), "kubernetes"}, networks...)
-	if !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.NoProxy, word) }) {
-		return true
-	}
-	for _, at := range []string{api, netip.AddrPortFrom(nodeAPI, e.Port).String()} {
-		if !r.proxied(at) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
+	byText := !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.NoProxy, word) })
+	byEntry := r.proxied(api) && r.proxied(netip.AddrPortFrom(nodeAPI, e.Port).String()) && !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
 		entry = strings.TrimSpace(entry)
 		return strings.Contains(entry, "kubernetes") || slices.Contains(networks, entry)
 	})
+	return byText || byEntry, byText && byEntry
 }
