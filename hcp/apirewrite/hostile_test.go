@@ -89,6 +89,9 @@ func TestCostOfHostileDocuments(t *testing.T) {
 		"operations": func(n int) string {
 			return `[{"op":"add","path":"/metadata/labels/kubevirt.io~1a` + many(n, `/labels`) + `","value":"kubevirt.io/x"}]`
 		},
+		"directives of a patch": func(n int) string {
+			return `{"apiVersion":"kubevirt.io/v1","` + many(n, "$/") + `":{}}`
+		},
 		"a rule in a patch": func(n int) string {
 			return `[` + many(n, `{"op":"add","path":"/kind","value":"VirtualMachine"},`) + `]`
 		},

@@ -3,6 +3,7 @@
 package apirewrite
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -26,6 +27,9 @@ func roleOf(name []byte, within role) role {
 	if within == fieldNames {
 		return fieldNames
 	}
+	if len(name) > 0 && name[0] == '$' { // Directives of a strategic merge patch have the field's name after a slash.
+		name = name[bytes.IndexByte(name, '/')+1:]
+	}
 	switch string(name) {
 	case "labels", "annotations", "nodeSelector", "matchLabels", "selector":
 		return keyNames
@@ -41,11 +45,6 @@ func roleOf(name []byte, within role) role {
 		return quotaNames
 	case "tolerations", "matchLabelExpressions":
 		return keyedList
-	}
-	if len(name) > 0 && name[0] == '$' { // Directives of a strategic merge patch have the field's name after a slash.
-		if _, field, ok := strings.Cut(string(name), "/"); ok {
-			return roleOf([]byte(field), within)
-		}
 	}
 	return plainRole
 }
