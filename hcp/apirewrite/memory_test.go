@@ -54,6 +54,23 @@ func TestManyLists(t *testing.T) {
 	})
 }
 
+// TestLongSelector: a selector that no request has room for needs no memory to parse, and is not renamed.
+func TestLongSelector(t *testing.T) {
+	g := NewWithT(t)
+	l, err := newLaw()
+	g.Expect(err).NotTo(HaveOccurred())
+	for size, renamed := range map[int]bool{64 << 10: true, 3 << 20: false} {
+		const key = "kubevirt.io/a"
+		text := `{"apiVersion":"v1","selector":"` + key + strings.Repeat(",a", (size-len(key))/2) + `"}`
+		_, memory := cost(t, func() {
+			got, err := l.rules.Body("application/json", []byte(text), apirewrite.Target{}, apirewrite.ToServer)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(strings.Contains(string(got), "internal.virt.example")).To(Equal(renamed), "%d bytes", size)
+		})
+		g.Expect(memory).To(BeNumerically("<", 32<<20), "%d bytes", size)
+	}
+}
+
 // TestWatchAfterLargeEvent: a watch that waits keeps no memory of a large event.
 func TestWatchAfterLargeEvent(t *testing.T) {
 	g := NewWithT(t)

@@ -129,9 +129,14 @@ func (r *Rules) labelSelector(text string, _ Target) string {
 	return string(d.write(nil))
 }
 
-// keysOf returns the edits of the keys in a label selector, or none for other text.
+// longestSelector is the limit of a label selector, in bytes. It is that of a request's headers, which have all selectors but the
+// one in a Scale's status.
+const longestSelector = 64 << 10
+
+// keysOf returns the edits of the keys in a label selector, or none for other text and for a longer one, since a parsed selector
+// needs 150 times its size.
 func (r *Rules) keysOf(text string) (edits []edit) {
-	if !r.HasWord([]byte(text)) {
+	if len(text) > longestSelector || !r.HasWord([]byte(text)) {
 		return nil
 	}
 	if _, err := labels.ParseToRequirements(text); err != nil {
