@@ -29,6 +29,8 @@ const (
 	parsedBodies = 4 << 20
 	// yamlCost is the weight of a byte of YAML: only one body of apirewrite.LargestYAML is parsed at a time.
 	yamlCost = parsedBodies / apirewrite.LargestYAML
+	// protobufCost is the weight of a byte of protobuf, of which two may be an object of a thousand bytes in memory.
+	protobufCost = 64
 	// retryAfter is a header's value in seconds.
 	retryAfter = "1"
 )

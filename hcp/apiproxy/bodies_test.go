@@ -125,6 +125,29 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestTurnOfProtobuf: a byte of protobuf with a name to rename counts as 64 of JSON. One without needs no turn.
+func TestTurnOfProtobuf(t *testing.T) {
+	const named = "k8s\x00kubevirt.io"
+	for name, row := range map[string]struct {
+		body   string
+		parsed int64
+		code   int
+	}{
+		"too large": {named, 64*int64(len(named)) - 1, http.StatusServiceUnavailable},
+		"its turn":  {named, 64 * int64(len(named)), http.StatusUnsupportedMediaType},
+		"no name":   {"k8s\x00other", 0, http.StatusOK},
+	} {
+		limits := NewBodies(apirewrite.Largest)
+		limits.parsed, limits.wait = semaphore.NewWeighted(row.parsed), time.Millisecond
+		if row.code != http.StatusServiceUnavailable {
+			limits.wait = time.Minute
+		}
+		s := limited(t, limits, func(_ http.ResponseWriter, _ *http.Request) {})
+		answer, _ := send(t, s, "application/vnd.kubernetes.protobuf", strings.NewReader(row.body))
+		NewWithT(t).Expect(answer.StatusCode).To(Equal(row.code), name)
+	}
+}
+
 // TestSlowBodies: a client that does not send its body in time gets an answer, and its connection ends. Uploads continue.
 func TestSlowBodies(t *testing.T) {
 	limits := NewBodies(apirewrite.Largest)

@@ -168,21 +168,23 @@ func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *h
 
 // renamed returns a body with the server's names, and its type. Empty: the type has not changed.
 func (t *Transport) renamed(r *http.Request, contentType string, body []byte, target apirewrite.Target, l *lease) ([]byte, string, *http.Response) {
-	isYAML := strings.Contains(contentType, "yaml")
+	binary, newType := strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor"), ""
+	if binary && !t.Rules.HasWord(body) {
+		return body, "", nil
+	}
 	cost := len(body)
-	if isYAML {
+	switch {
+	case strings.Contains(contentType, "yaml"):
 		cost *= yamlCost
+	case binary:
+		cost *= protobufCost
 	}
 	done, err := l.parsing(cost)
 	if err != nil {
 		return nil, "", unread(r, err)
 	}
 	defer done()
-	binary, newType := strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor"), ""
 	if binary {
-		if !t.Rules.HasWord(body) {
-			return body, "", nil
-		}
 		if t.JSON == nil || strings.Contains(contentType, "cbor") {
 			return nil, "", refuse(r, http.StatusUnsupportedMediaType, "UnsupportedMediaType", "names in a body of type "+contentType+" cannot be renamed: send JSON")
 		}

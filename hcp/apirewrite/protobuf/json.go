@@ -51,9 +51,18 @@ func New() (*Converter, error) {
 	return &Converter{scheme}, nil
 }
 
-// JSON converts one object. An unknown kind is an error.
+// JSON converts one object. An unknown kind is an error, and so is an object that needs much more memory than its text.
 func (c *Converter) JSON(body []byte) ([]byte, error) {
-	object, kind, err := protobuf.NewSerializer(c.scheme, c.scheme).Decode(body, nil, nil)
+	var text runtime.Unknown
+	serializer := protobuf.NewSerializer(c.scheme, c.scheme)
+	_, kind, err := serializer.Decode(body, nil, &text)
+	if err == nil {
+		err = c.weigh(*kind, text.Raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("converting an object from protobuf: %w", err)
+	}
+	object, _, err := serializer.Decode(body, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("converting an object from protobuf: %w", err)
 	}
