@@ -3,12 +3,16 @@ package apiproxy
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/cldmnky/oooi/callers"
+	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
 // largeItem is an object that needs much more memory when it is parsed. All answers share it.
@@ -39,7 +43,7 @@ func heap() int64 {
 func TestUnreadAnswers(t *testing.T) {
 	g := NewWithT(t)
 	limits := NewBodies(8 << 20)
-	limits.stall = time.Hour // The answers stay open.
+	limits.answers, limits.stall = callers.NewPool(64<<20, parsedBodies), time.Hour // The answers stay open.
 	all := limits.answers.Free()
 	s := limited(t, limits, manyLarge)
 	before := heap()
@@ -73,6 +77,50 @@ func TestUnreadAnswers(t *testing.T) {
 		_ = c.Close()
 	}
 	g.Eventually(limits.answers.Free, "1m").Should(Equal(all))
+}
+
+// TestUnreadSmallAnswers: answers of an ordinary size that a caller does not read count, too.
+func TestUnreadSmallAnswers(t *testing.T) {
+	g := NewWithT(t)
+	const size, pool, asked = 500 << 10, 16 << 20, 60
+	limits := NewBodies(8 << 20)
+	limits.answers, limits.stall = callers.NewPool(pool, parsedBodies), time.Hour // The answers stay open.
+	s := limited(t, limits, func(w http.ResponseWriter, _ *http.Request) {
+		jsonAnswer(w, `{"apiVersion":"internal.virt.example/v1","a":"`+strings.Repeat("x", size)+`"}`)
+	})
+	ask := func(address string) func() int {
+		client := from(t, s, address)
+		client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
+		return func() int {
+			answer, err := client.Get(s.URL + "/apis/kubevirt.io/v1/virtualmachines/a")
+			g.Expect(err).NotTo(HaveOccurred())
+			t.Cleanup(func() { _ = answer.Body.Close() })
+			return answer.StatusCode
+		}
+	}
+	one := ask("127.0.0.3")
+	served := 0
+	for range asked {
+		switch code := one(); code {
+		case http.StatusOK:
+			served++
+		default:
+			g.Expect(code).To(Equal(http.StatusServiceUnavailable))
+		}
+	}
+	g.Expect(served).To(BeNumerically(">", 0))
+	g.Expect(served*size).To(BeNumerically("<=", pool/2), "%d of %d are served: the caller has half", served, asked)
+	other := ask("127.0.0.4")
+	g.Expect(other()).To(Equal(http.StatusOK))
+}
+
+// TestLargestAnswer: one answer of the largest object fits the half of one caller, whatever the limit of an object is.
+func TestLargestAnswer(t *testing.T) {
+	for _, largest := range []int{1 << 20, 8 << 20, apirewrite.Largest} {
+		limits, release := NewBodies(largest).answer(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		NewWithT(t).Expect(limits.Hold(3*largest)).To(Succeed(), "%d bytes", largest)
+		release()
+	}
 }
 
 // TestStall: an answer that its client does not read ends. Logs wait.

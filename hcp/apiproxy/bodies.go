@@ -20,11 +20,12 @@ import (
 const (
 	// heldBodies is the limit of all request bodies in memory at one time, in bytes.
 	heldBodies = 64 << 20
-	// heldAnswers is the limit of all answers in memory at one time, as a multiple of the largest object. One object
-	// needs up to three times its size, and one caller gets at most half.
-	heldAnswers = 8
+	// heldAnswers is the limit of all answers in memory at one time, in bytes: a quarter of the gateway's container. It is
+	// higher if the largest object needs more: manyLargest times its size. One object needs up to three times its size, and
+	// one caller gets at most half.
+	heldAnswers, manyLargest = 128 << 20, 8
 	// small is how many bytes an answer may hold without being counted.
-	small = 1 << 20
+	small = 64 << 10
 	// parsedBodies is the limit of all bodies that are parsed at one time, in bytes. A parsed body needs many times its size.
 	parsedBodies = 4 << 20
 	// yamlCost is the weight of a byte of YAML: only one body of apirewrite.LargestYAML is parsed at a time.
@@ -51,7 +52,7 @@ type Bodies struct {
 func NewBodies(largest int) *Bodies {
 	return &Bodies{
 		parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second, stall: time.Minute,
-		requests: callers.NewPool(heldBodies, parsedBodies), answers: callers.NewPool(heldAnswers*int64(largest), parsedBodies),
+		requests: callers.NewPool(heldBodies, parsedBodies), answers: callers.NewPool(max(heldAnswers, manyLargest*int64(largest)), parsedBodies),
 	}
 }
 

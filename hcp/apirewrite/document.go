@@ -32,6 +32,9 @@ type edit struct {
 	with       string
 }
 
+// nodeSize and editSize are what a node and an edit need, in bytes.
+const nodeSize, editSize = 24, 32
+
 // A doc is one document with the edits found so far.
 type doc struct {
 	r         *Rules

@@ -28,7 +28,7 @@ func (r *Reader) Limit(l Limits) { r.limits = l }
 
 // hold reports how much the answer holds now. The largest value counts twice: the decoder's buffer may have that size.
 func (r *Reader) hold() error {
-	held := len(r.buffer) + 2*r.most + cap(r.out) + cap(r.before) + cap(r.between)
+	held := len(r.buffer) + 2*r.most + cap(r.out) + cap(r.before) + cap(r.between) + nodeSize*cap(r.d.nodes) + editSize*cap(r.d.edits)
 	if r.limits.Hold == nil || held == r.told {
 		return nil
 	}
@@ -40,6 +40,7 @@ func (r *Reader) hold() error {
 func (r *Reader) inTurn(n int, rename func()) error {
 	if n <= large {
 		rename()
+		clear(r.d.edits) // What they replace by may be long.
 		return nil
 	}
 	if r.limits.Turn != nil {
@@ -131,6 +132,7 @@ func (r *Reader) space() {
 // pass passes on the rest of the answer unchanged.
 func (r *Reader) pass() error {
 	r.left, r.decoder, r.most = slices.Concat(r.unread(), r.left), nil, 0
+	r.d = doc{r: r.d.r, direction: ToClient}
 	r.step = func() error {
 		err := r.fill()
 		r.out, r.left = append(r.out, r.left...), nil

@@ -71,18 +71,47 @@ func TestLongSelector(t *testing.T) {
 	}
 }
 
+// TestHeldBytes: an answer that waits for its reader says how much it holds.
+func TestHeldBytes(t *testing.T) {
+	l, err := newLaw()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	const answers, head = 20, `{"kind":"PodList","apiVersion":"v1","items":[`
+	for name, text := range map[string]string{
+		"values of an item":  head + `{"labels":{"internal.virt.example/a":""},"a":[` + strings.Repeat("0,", 120_000) + `0]},{}]}`,
+		"edits of an item":   head + `{"labels":{` + strings.Repeat(`"internal.virt.example/a":"",`, 8_000) + `"a":""}},{}]}`,
+		"a long edit":        head + `{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"internal.virt.example/v1\",\"a\":\"` + strings.Repeat("x", 240_000) + `\"}"}},{}]}`,
+		"a document":         `{"apiVersion":"internal.virt.example/v1","a":"` + strings.Repeat("x", 240_000) + `"}`,
+		"values of document": `{"apiVersion":"internal.virt.example/v1","a":[` + strings.Repeat("0,", 120_000) + `0]}`,
+	} {
+		g := NewWithT(t)
+		before, held := heap(), 0
+		var all []*apirewrite.Reader
+		for range answers {
+			last := 0
+			one := l.rules.Answer(strings.NewReader(text), apirewrite.Target{API: true}, apirewrite.Largest)
+			one.Limit(apirewrite.Limits{Hold: func(bytes int) error { last = bytes; return nil }})
+			g.Expect(one.Prime()).To(Succeed())
+			all, held = append(all, one), held+last
+		}
+		g.Expect((heap()-before)/answers).To(BeNumerically("<=", 64<<10+held/answers), "%s: %d bytes are told", name, held/answers)
+		runtime.KeepAlive(all)
+	}
+}
+
+// heap returns the bytes of the heap that are in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // TestWatchAfterLargeEvent: a watch that waits keeps no memory of a large event.
 func TestWatchAfterLargeEvent(t *testing.T) {
 	g := NewWithT(t)
 	l, err := newLaw()
 	g.Expect(err).NotTo(HaveOccurred())
 	const size, small = 4 << 20, "{\"type\":\"ADDED\",\"object\":{\"apiVersion\":\"internal.virt.example/v1\"}}\n"
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	before := heap()
 	in, source := io.Pipe()
 	watch := l.rules.Answer(in, apirewrite.Target{API: true, Watch: true}, apirewrite.Largest)
