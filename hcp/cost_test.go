@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/hcp"
@@ -163,6 +165,24 @@ func TestNetworkThatDoesNotAllow(t *testing.T) {
 		}
 	}
 	g.Expect(neighbor()).To(BeTrue(), "a VM is attached")
+}
+
+// TestForeignNADsCostNothing: whether a NAD allows a cluster costs the same, whatever else its annotations have.
+func TestForeignNADsCostNothing(t *testing.T) {
+	cost := func(annotations map[string]string) float64 {
+		nad := nadv1.NetworkAttachmentDefinition{ObjectMeta: metav1.ObjectMeta{Namespace: "evil", Name: "x", Annotations: annotations}}
+		return testing.AllocsPerRun(10, func() { networks.Allows(nad, "clusters-blue") })
+	}
+	const key = settings.Prefix + network.KeyNamespaces
+	alone := cost(map[string]string{key: "evil-evil"})
+	for _, prefix := range []string{"", settings.Prefix, "hostedclusters.densityops.com/"} {
+		many := map[string]string{key: "evil-evil"}
+		for i := range 2_000 {
+			many[fmt.Sprint(prefix, i)] = ""
+		}
+		NewWithT(t).Expect(cost(many)).To(Equal(alone), "2,000 annotations %q", prefix)
+	}
+	NewWithT(t).Expect(cost(map[string]string{key: strings.Repeat("evil-evil,", 10_000) + "evil"})).To(Equal(alone), "10,000 namespaces")
 }
 
 // TestAddressesCostLinearly: so does each further address of the HostedCluster, in the CIDR of a network or not.

@@ -156,7 +156,7 @@ func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachment
 		return nil, false
 	}
 	args := problem.Args{"namespace": {own}, "nodePools": r.NodePools}
-	granted := grants(found, own)
+	granted := settings.Grants(found.Annotations, own)
 	switch {
 	case o.isolates:
 		args["allowed"] = allowed
@@ -170,15 +170,10 @@ func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachment
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
-// Allows reports whether n allows VMs in namespace own to use it, by its namespace or its annotation.
+// Allows reports whether n allows VMs in namespace own to use it, by its namespace or its annotation. n may belong to
+// another tenant, and each pass of a cluster on the same layer 2 asks.
 func Allows(n nadv1.NetworkAttachmentDefinition, own string) bool {
-	return slices.Contains(nad.AllowedNamespaces(own), n.Namespace) || grants(n, own)
-}
-
-// grants reports whether the annotation namespaces of n names own. setAddresses reports invalid values.
-func grants(n nadv1.NetworkAttachmentDefinition, own string) bool {
-	v, _ := settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, n.Name, n.Annotations)
-	return slices.Contains(v.Namespaces, own)
+	return slices.Contains(nad.AllowedNamespaces(own), n.Namespace) || settings.Grants(n.Annotations, own)
 }
 
 // AttachedTo returns the networks on which vm certainly has an interface.

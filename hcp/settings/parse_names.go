@@ -75,6 +75,17 @@ func namespace(v string) (string, error) {
 	return v, nil
 }
 
+// Grants reports whether annotation namespaces of a NAD, in annotations, has the entry own. It looks at nothing else:
+// Overlay reports invalid entries.
+func Grants(annotations map[string]string, own string) bool {
+	for part := range strings.SplitSeq(annotations[Prefix+network.KeyNamespaces], ",") {
+		if strings.TrimSpace(part) == own {
+			return true
+		}
+	}
+	return false
+}
+
 func domainNames() format[string] {
 	return format[string]{DomainName, []Requirement{wanted(wantDomain, isDomain("v"))}}
 }
