@@ -185,6 +185,22 @@ func TestForeignNADsCostNothing(t *testing.T) {
 	NewWithT(t).Expect(cost(map[string]string{key: strings.Repeat("evil-evil,", 10_000) + "evil"})).To(Equal(alone), "10,000 namespaces")
 }
 
+// TestUnknownAnnotationsAreFew: of the annotations of one object that have no effect, 16 are named, and the others are counted.
+func TestUnknownAnnotationsAreFew(t *testing.T) {
+	g := NewWithT(t)
+	all := map[string]string{settings.Prefix + network.KeyMTU: "1", "hypershift.openshift.io/" + network.KeyMTU: "9000"}
+	for i := range 100 {
+		all[fmt.Sprintf("%sx%03d", settings.Prefix, i)] = ""
+		all[fmt.Sprintf("hostedclusters.densityops.com/x%03d", i)] = ""
+	}
+	problems := settings.Check("NodePool", "blue", all)
+	g.Expect(problems).To(HaveLen(16 + 2))
+	g.Expect(problems).To(ContainElement(HaveField("Reason", problem.AnnotationInvalid)))
+	last := problems[len(problems)-1]
+	g.Expect(last.Reason).To(Equal(problem.AnnotationUnknown))
+	g.Expect(message(last)).To(ContainSubstring("185"))
+}
+
 // TestAddressesCostLinearly: so does each further address of the HostedCluster, in the CIDR of a network or not.
 func TestAddressesCostLinearly(t *testing.T) {
 	for _, in := range []string{"192.168", "10.77"} {

@@ -47,23 +47,57 @@ func nearest(name string, at Place) (best Key, ok bool) {
 const maxPrefixDistance = 2
 
 // rightPrefix returns a key with oooi's prefix if full is probably that key with a misspelled prefix. If name is a key
-// for this kind, the prefix may also be missing, or be one of HyperShift, which has no such keys, or of another project
-// of the same domain.
+// for this kind, the prefix may also be foreign.
 func rightPrefix(full string, at Place) (meant string, ok bool) {
+	prefix, name := parts(full)
+	if prefix == Prefix {
+		return "", false
+	}
+	if !isNear(prefix) {
+		if !isForeign(prefix) {
+			return "", false
+		}
+		if _, known := find(name, at); !known {
+			return "", false
+		}
+	}
+	return Prefix + name, true
+}
+
+// Concerns reports whether annotation full of some kind of object sets a value, or is reported as one without effect.
+func Concerns(full string) (sets, reported bool) {
+	prefix, name := parts(full)
+	near := isNear(prefix)
+	if !near && !isForeign(prefix) {
+		return false, false
+	}
+	known := false
+	for i := range table() {
+		known = known || table()[i].isNamed(name, true)
+	}
+	return prefix == Prefix && known, near || known
+}
+
+// parts returns the prefix of full with its slash, and the rest. A key without a slash has the prefix "/".
+func parts(full string) (prefix, name string) {
 	prefix, name, cut := strings.Cut(full, "/")
 	if !cut {
-		prefix, name = "", full
+		return "/", full
 	}
-	_, known := find(name, at)
-	domain := strings.TrimSuffix(Prefix[strings.Index(Prefix, ".")+1:], "/")
-	foreign := prefix == "" || prefix == "hypershift.openshift.io" || prefix == domain || strings.HasSuffix(prefix, "."+domain)
-	switch {
-	case prefix+"/" == Prefix:
-		return "", false
-	case spelling.Distance(strings.ToLower(prefix)+"/", Prefix) <= maxPrefixDistance, known && foreign:
-		return Prefix + name, true
-	}
-	return "", false
+	return full[:len(prefix)+1], name
+}
+
+// isNear reports whether prefix is oooi's, or nearly.
+func isNear(prefix string) bool {
+	longer := len(prefix) - len(Prefix)
+	return prefix == Prefix || max(longer, -longer) <= maxPrefixDistance && spelling.Distance(strings.ToLower(prefix), Prefix) <= maxPrefixDistance
+}
+
+// isForeign reports whether prefix is missing, or one of HyperShift, which has no keys of oooi, or of another project of
+// the same domain.
+func isForeign(prefix string) bool {
+	domain := Prefix[strings.Index(Prefix, ".")+1:]
+	return prefix == "/" || prefix == "hypershift.openshift.io/" || prefix == domain || strings.HasSuffix(prefix, "."+domain)
 }
 
 // Labels returns a problem for each label that would have an effect as an annotation.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cldmnky/oooi/network"
@@ -54,23 +55,31 @@ func Check(kind, name string, annotations map[string]string) problem.Problems {
 	return problems
 }
 
+// maxWithoutEffect is how many keys without effect Overlay names for one object.
+const maxWithoutEffect = 16
+
 // Overlay returns base with the values of one object's annotations. An invalid value is an Error, since a partial
 // configuration is never applied. Values for one NodePool are checked but not set; see ForNodePool.
 func Overlay(base Values, at Place, object string, annotations map[string]string) (Values, problem.Problems) {
 	s := base
 	on := subject(at, object)
 	var problems problem.Problems
+	without := 0
 	for _, full := range slices.Sorted(maps.Keys(annotations)) {
 		name, ours := strings.CutPrefix(full, Prefix)
-		if meant, wrong := rightPrefix(full, at); wrong {
-			problems = append(problems, problem.New(problem.AnnotationPrefixWrong, on, problem.Args{"meant": {meant}}, full))
-		}
-		if !ours {
-			continue
-		}
 		k, known := find(name, at)
-		if !known {
-			problems = append(problems, unknown(on, name, at))
+		if !ours || !known {
+			meant, wrong := rightPrefix(full, at)
+			if ours || wrong {
+				without++
+			}
+			switch {
+			case without > maxWithoutEffect:
+			case wrong:
+				problems = append(problems, problem.New(problem.AnnotationPrefixWrong, on, problem.Args{"meant": {meant}}, full))
+			case ours:
+				problems = append(problems, unknown(on, name, at))
+			}
 			continue
 		}
 		into := &s
@@ -80,6 +89,9 @@ func Overlay(base Values, at Place, object string, annotations map[string]string
 		if err := into.apply(k, strings.TrimSpace(annotations[full]), name, on); err != nil {
 			problems = append(problems, invalid(on, name, annotations[full], err))
 		}
+	}
+	if more := without - maxWithoutEffect; more > 0 {
+		problems = append(problems, problem.New(problem.AnnotationsWithoutEffect, on, problem.Args{"count": {strconv.Itoa(more)}}))
 	}
 	return s, problems
 }
@@ -131,11 +143,16 @@ func subject(at Place, object string) problem.Subject {
 
 // find returns the row for a key without prefix. On the HostedCluster, it may end with ".<nodepool>".
 func find(name string, at Place) (Key, bool) {
-	for _, k := range table() {
-		byNodePool := at == OnHostedCluster && k.PerNodePool && strings.HasPrefix(name, k.Name+".")
-		if slices.Contains(k.On, at) && (k.Name == name || byNodePool) {
-			return k, true
+	for i := range table() {
+		if k := &table()[i]; k.isNamed(name, at == OnHostedCluster) && slices.Contains(k.On, at) {
+			return *k, true
 		}
 	}
 	return Key{}, false
+}
+
+// isNamed reports whether name is k's. With perNodePool, it may end with ".<nodepool>" if k allows that.
+func (k *Key) isNamed(name string, perNodePool bool) bool {
+	further, ok := strings.CutPrefix(name, k.Name)
+	return ok && (further == "" || perNodePool && k.PerNodePool && further[0] == '.')
 }

@@ -51,6 +51,9 @@ var (
 	AnnotationPrefixWrong = declare("AnnotationPrefixWrong", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
 		What: "{subject} has an annotation {key} with a wrong prefix, so it has no effect.",
 		Fix:  "Set {meant}."})
+	AnnotationsWithoutEffect = declare("AnnotationsWithoutEffect", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
+		What: "More annotations of {subject} do not exist and have no effect: {count}.",
+		Fix:  "Remove them."})
 	AnnotationNotPerNodePool = declare("AnnotationNotPerNodePool", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
 		What: "Annotation {key} of {subject} has no effect. Only cidr and gateway can name a NodePool.",
 		Fix:  "Set annotation {meant} on NodePool {nodePool}."})
