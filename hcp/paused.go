@@ -9,6 +9,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -29,16 +30,12 @@ func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 	return ""
 }
 
-// pausedByAnnotation marks what HyperShift's plugin for OADP paused for a backup. Current releases of the plugin pause
-// nothing (contrib/oadp-recovery of openshift/hypershift).
-const pausedByAnnotation = "oadp.openshift.io/paused-by"
-
 // PausedForBackup returns a problem for the HostedCluster and each NodePool that is still paused for a backup.
 func PausedForBackup(o Objects, now time.Time) (out problem.Problems) {
 	add := func(kind string, x metav1.ObjectMeta, until *string) {
-		if _, marked := x.Annotations[pausedByAnnotation]; marked && until != nil && pauses(*until, now) {
+		if _, marked := x.Annotations[lenient.PausedByAnnotation]; marked && until != nil && pauses(*until, now) {
 			out = append(out, problem.New(problem.PausedForBackup, problem.Subject{Kind: kind, Namespace: x.Namespace, Name: x.Name},
-				problem.Args{"annotation": {pausedByAnnotation}}))
+				problem.Args{"annotation": {lenient.PausedByAnnotation}}))
 		}
 	}
 	add("HostedCluster", o.HostedCluster.ObjectMeta, o.HostedCluster.Spec.PausedUntil)

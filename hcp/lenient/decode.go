@@ -28,8 +28,7 @@ func decode(p *projection, b []byte, out any) []Unreadable {
 	return slices.Clone(slices.Compact(d.bad)) // A list may have had very many.
 }
 
-// maxKept limits what is kept of one object, in bytes. Annotations do not count: an API server limits them to 256 KiB. A
-// cache has many objects, and users can make each of them very large.
+// maxKept limits what is kept of one object, in bytes. A cache has many objects, and users can make each of them very large.
 const maxKept = 128 << 10
 
 type decoder struct {
@@ -169,6 +168,10 @@ func (d *decoder) object(p *projection, into reflect.Value) {
 
 // whole decodes a value of which all fields are read.
 func (d *decoder) whole(p *projection, into reflect.Value) {
+	if p.path == pathAnnotations {
+		d.annotations(p, into)
+		return
+	}
 	value := d.next()
 	if into.Kind() == reflect.String && value.Kind() == jsontext.KindString {
 		if strings.HasPrefix(p.path, fromGuest) && len(value) > maxFromGuest || !d.keeps(p, len(value)) {
@@ -190,7 +193,7 @@ func (d *decoder) whole(p *projection, into reflect.Value) {
 	if kind := into.Kind(); kind == reflect.Slice || kind == reflect.Map {
 		size += into.Len() * int(into.Type().Elem().Size())
 	}
-	if p.path != "metadata.annotations" && !d.keeps(p, size) {
+	if !d.keeps(p, size) {
 		into.SetZero()
 	}
 }

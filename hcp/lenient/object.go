@@ -10,7 +10,6 @@ import (
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,7 +39,7 @@ type Imported[T any] interface {
 
 // An Object holds one object of an imported type.
 type Object[T any, P Imported[T]] struct {
-	// ObjectMeta has the metadata that is read, without kubectl's annotations.
+	// ObjectMeta has the metadata that is read.
 	metav1.ObjectMeta
 	// Fields are the fields that are read, metadata included.
 	Fields P
@@ -62,7 +61,6 @@ func (o *Object[T, P]) UnmarshalJSON(b []byte) error {
 	o.Fields = new(T)
 	o.Unreadable = decode(k.fields, b, o.Fields)
 	if meta, ok := o.Fields.GetObjectMeta().(*metav1.ObjectMeta); ok {
-		delete(meta.Annotations, corev1.LastAppliedConfigAnnotation)
 		o.ObjectMeta = *meta
 	}
 	o.Fields.GetObjectKind().SetGroupVersionKind(k.gvk)

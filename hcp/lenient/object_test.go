@@ -2,6 +2,9 @@ package lenient_test
 
 import (
 	"encoding/json"
+	"fmt"
+	goruntime "runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +44,7 @@ func TestOneBadObjectInAList(t *testing.T) {
 		"elements that are texts now":    {`{"spec":{"clusterName":"red","platform":{"kubevirt":{"additionalNetworks":["a"]}}}}`, []lenient.Unreadable{{Field: "spec.platform.kubevirt.additionalNetworks[]", Err: "want an object, not a string"}}},
 		"a field of elements":            {`{"spec":{"clusterName":"red","platform":{"kubevirt":{"additionalNetworks":[{"name":"a"},{"name":7}]}}}}`, []lenient.Unreadable{{Field: "spec.platform.kubevirt.additionalNetworks[].name", Err: "want string, not number"}}},
 		"two fields":                     {`{"spec":{"clusterName":"red","replicas":{},"release":{"image":1}}}`, []lenient.Unreadable{{Field: "spec.release.image", Err: "want string, not number"}, {Field: "spec.replicas", Err: "want int32, not object"}}},
-		"annotations":                    {`{"metadata":{"name":"x","annotations":7},"spec":{"clusterName":"red"}}`, []lenient.Unreadable{{Field: "metadata.annotations", Err: "want map[string]string, not number"}}},
+		"annotations":                    {`{"metadata":{"name":"x","annotations":7},"spec":{"clusterName":"red"}}`, []lenient.Unreadable{{Field: "metadata.annotations", Err: "want an object, not a number"}}},
 		"names with escapes and nesting": {`{"sp\u0065c":{"cluster\u004eame":"red","x":"}]\\\"","nodeDrainTimeout":{"a":"{["}}}`, nil},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -90,6 +93,55 @@ func TestLargeObjectsAreKeptInPart(t *testing.T) {
 			g.Expect(all.Items[1].Unreadable).To(BeEmpty())
 		})
 	}
+}
+
+// TestAnnotationsThatAreKept: oooi's, those that it reports as misspelled, and HyperShift's. However many annotations a tenant
+// writes, an object needs no more memory than what is kept of one. What oooi reads stays.
+func TestAnnotationsThatAreKept(t *testing.T) {
+	const kept, most, optIn = 128 << 10, 255 << 10, "hostedcluster.densityops.com/network"
+	few := decoded[lenient.HostedCluster](t, `{"metadata":{"name":"a","annotations":{"`+optIn+`":"auto","hostedcluster.densityops.com/cidr.pool":"x","hostedcluster.densityops.com/other":"",
+		"HostedClusters.densityops.com/x":"","cidr":"","gateway.pool":"","densityops.com/mtu":"","hypershift.openshift.io/mtu":"","k8s.v1.cni.cncf.io/resourceName":"r\n",
+		"oadp.openshift.io/paused-by":"","hypershift.openshift.io/image-overrides":"a=b","kubectl.kubernetes.io/last-applied-configuration":"{}","example.com/cidr":"","x":"y"}}}`).Items[0]
+	g := NewWithT(t)
+	g.Expect(few.Unreadable).To(BeEmpty())
+	g.Expect(few.Annotations).To(HaveLen(11))
+	g.Expect(few.Annotations).To(HaveKeyWithValue("k8s.v1.cni.cncf.io/resourceName", "r\n"))
+
+	for name, c := range map[string]struct {
+		key string
+		too bool
+	}{
+		"of others":    {"%05x", false},
+		"unknown":      {"hostedcluster.densityops.com/%05x", true},
+		"misspelled":   {"hostedclusters.densityops.com/%05x", true},
+		"of NodePools": {"hostedcluster.densityops.com/cidr.%05x", true},
+		"HyperShift's": {"hypershift.openshift.io/%05x", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var text strings.Builder
+			for i := 0; text.Len() < most; i++ {
+				fmt.Fprintf(&text, `"`+c.key+`":"aaaaa",`, i)
+			}
+			item := `{"metadata":{"name":"a","annotations":{` + text.String() + `"` + optIn + `":"auto"}},"spec":{"dns":{"baseDomain":"` + strings.Repeat("x", 20<<10) + `"}}}`
+			before := live()
+			list := decoded[lenient.HostedCluster](t, slices.Repeat([]string{item}, 20)...)
+			g.Expect((live() - before) / 20).To(BeNumerically("<", kept))
+			for _, hc := range list.Items {
+				g.Expect(hc.Annotations).To(HaveKeyWithValue(optIn, "auto"))
+				g.Expect(hc.Fields.Spec.DNS.BaseDomain).To(HaveLen(20 << 10))
+				g.Expect(len(hc.Unreadable) == 1 && hc.Unreadable[0].Field == "metadata.annotations").To(Equal(c.too), "%v", hc.Unreadable)
+			}
+		})
+	}
+}
+
+// live is how much memory is in use, in bytes.
+func live() int64 {
+	var m goruntime.MemStats
+	goruntime.GC()
+	goruntime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestVMsWithoutANetworkAreSmall: of a VM that is on no network of Multus, only metadata is kept. The
@@ -229,7 +281,7 @@ func FuzzObject(f *testing.F) {
 
 // TestWhatIsReadOfABadObject: whatever replaces one field, all other fields are read.
 func TestWhatIsReadOfABadObject(t *testing.T) {
-	whole := map[string]any{"metadata": map[string]any{"name": "a", "annotations": map[string]any{"x": "y"}},
+	whole := map[string]any{"metadata": map[string]any{"name": "a", "annotations": map[string]any{"cidr": "y"}},
 		"spec": map[string]any{"clusterName": "blue", "replicas": 3, "release": map[string]any{"image": "i"}, "autoScaling": map[string]any{"max": 5},
 			"platform": map[string]any{"kubevirt": map[string]any{"additionalNetworks": []any{map[string]any{"name": "n"}}}}}}
 	g := NewWithT(t)
@@ -247,7 +299,7 @@ func TestWhatIsReadOfABadObject(t *testing.T) {
 			}
 			g.Expect(np.Name).To(Equal("a"))
 			read := map[string]bool{
-				"annotations": np.Annotations["x"] == "y", "clusterName": np.Fields.Spec.ClusterName == "blue", "release": np.Fields.Spec.Release.Image == "i",
+				"annotations": np.Annotations["cidr"] == "y", "clusterName": np.Fields.Spec.ClusterName == "blue", "release": np.Fields.Spec.Release.Image == "i",
 				"autoScaling": np.Fields.Spec.AutoScaling != nil && np.Fields.Spec.AutoScaling.Max == 5, "replicas": np.Fields.Spec.Replicas != nil && *np.Fields.Spec.Replicas == 3,
 				"platform": np.Fields.Spec.Platform.Kubevirt != nil && len(np.Fields.Spec.Platform.Kubevirt.AdditionalNetworks) == 1,
 			}

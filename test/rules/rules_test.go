@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"hcp/settings":            {"edge/wire", "hcp/spelling", "network", "network/problem"},
 	"hcp/spelling":            {},
 	"hcp/nad":                 {"edge/wire", "network", "network/problem"},
-	"hcp/lenient":             {"edge/wire"},
+	"hcp/lenient":             {"edge/wire", "hcp/settings"},
 	"hcp/manifest":            {},
 	"hcp/apirewrite":          {},
 	"hcp/apirewrite/protobuf": {},

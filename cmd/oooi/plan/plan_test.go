@@ -206,8 +206,8 @@ func TestPlanRemarks(t *testing.T) {
 	g.Expect(patched).To(ContainSubstring("kubevirt-vm-jsonpatch patches the VMs"))
 }
 
-// TestPlanIsWhatTheOperatorDoes: nothing for a cluster that is being deleted, nothing if the plan is
-// too large, and what runs keeps its addresses.
+// TestPlanIsWhatTheOperatorDoes: nothing for a cluster that is being deleted, nothing if its
+// annotations are too large, and what runs keeps its addresses.
 func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 	served := read(t, objects(t, "lb-ip"))
 	deleted := strings.Replace(served, "  name: blue\n", "  name: blue\n  deletionTimestamp: '2026-11-22T00:00:00Z'\n", 1)
@@ -235,7 +235,7 @@ func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 	}{
 		"being deleted":              {stdin: deleted, code: 1, want: []string{"HostedCluster clusters/blue: is being deleted, so nothing is applied.", "Info Removing"}, not: "Network "},
 		"being deleted, and another": {stdin: deleted + "\n---\n" + other, code: 0, want: []string{"clusters/blue: is being deleted", "clusters/green: nodes will become Ready, but the console stays degraded."}},
-		"too large":                  {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"search-domains: "+strings.TrimSuffix(domains.String(), ",")+"\n", 1), code: 2, want: []string{"nothing is applied", "but at most 900 KiB fit in its ConfigMap"}},
+		"too large annotations":      {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"search-domains: "+strings.TrimSuffix(domains.String(), ",")+"\n", 1), code: 2, want: []string{"nothing is applied", "annotations that oooi reads have more than 96 KiB together"}},
 		"a new CIDR":                 {stdin: moved, code: 0, want: []string{"192.168.77.0/24"}},
 		"a new CIDR for what runs":   {stdin: moved + inForce(string(running)), code: 2, want: []string{"192.168.100.10-192.168.100.253", "Network clusters/vlan100 is in use"}},
 		"an error for what runs":     {stdin: strings.Replace(served, settings.Prefix+"network: auto\n", settings.Prefix+"network: auto\n    "+settings.Prefix+"edges: two\n", 1) + inForce(string(running)), code: 2, want: []string{"clusters/blue: no change is applied. Edges keep serving the plan in force."}},
