@@ -4,6 +4,7 @@
 package services
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unique"
@@ -29,15 +30,18 @@ func CachedService(s *corev1.Service) *corev1.Service {
 			Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion,
 			CreationTimestamp: s.CreationTimestamp, DeletionTimestamp: s.DeletionTimestamp,
 			Labels:      keys(s.Labels, func(key string) bool { return key == settings.LabelHostedService || key == HostedNamespaceLabel }),
-			Annotations: keys(s.Annotations, func(key string) bool { return !copied && strings.HasPrefix(key, settings.Prefix) }),
+			Annotations: annotations(s.Annotations),
 		},
 		Spec: corev1.ServiceSpec{
 			Type: interned(s.Spec.Type), Selector: keys(s.Spec.Selector, func(string) bool { return true }),
 			ClusterIP: s.Spec.ClusterIP, ExternalIPs: s.Spec.ExternalIPs,
 		},
 	}
-	if _, set := s.Annotations[settings.Prefix+network.KeyPublish]; set && copied {
-		out.Annotations = map[string]string{settings.Prefix + network.KeyPublish: ""}
+	if copied {
+		out.Annotations = nil
+		if _, set := s.Annotations[keyPublish]; set {
+			out.Annotations = map[string]string{keyPublish: ""}
+		}
 	}
 	if IsLoadBalancer(s) {
 		out.UID = s.UID // Writes about it have it as a precondition.
@@ -90,6 +94,22 @@ func CachedSlice(s *discoveryv1.EndpointSlice, pod *corev1.ObjectReference) *dis
 	}
 	out.Endpoints = []discoveryv1.Endpoint{{Addresses: all, TargetRef: pod}}
 	return out
+}
+
+const (
+	// maxAnnotations limits the annotations of oooi on a Service. Only keyPublish has an effect.
+	maxAnnotations = 32
+	keyPublish     = settings.Prefix + network.KeyPublish
+)
+
+// annotations returns the annotations of oooi in all: keyPublish, and the first others.
+func annotations(all map[string]string) map[string]string {
+	ours := keys(all, func(key string) bool { return strings.HasPrefix(key, settings.Prefix) })
+	if len(ours) <= maxAnnotations {
+		return ours
+	}
+	beyond := slices.Sorted(maps.Keys(ours))[maxAnnotations]
+	return keys(ours, func(key string) bool { return key == keyPublish || key < beyond })
 }
 
 // keys returns the entries with kept keys, or nil. Equal keys share their memory.

@@ -1,6 +1,7 @@
 package services_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,17 @@ func TestSlicesInTheCache(t *testing.T) {
 	g.Expect(small.Labels).To(BeEmpty())
 	s.Endpoints = nil
 	g.Expect(services.CachedSlice(s, pod).Endpoints).To(BeEmpty())
+}
+
+// TestAnnotationsInTheCache: of thousands of annotations without effect, few are kept. The one with an effect is.
+func TestAnnotationsInTheCache(t *testing.T) {
+	const publish = settings.Prefix + network.KeyPublish
+	all := map[string]string{publish: "git.example.com:443", "x": "y"}
+	for i := range 8_000 {
+		all[fmt.Sprintf("%s%04d", settings.Prefix, i)] = ""
+	}
+	kept := services.CachedService(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: all}}).Annotations
+	NewWithT(t).Expect(kept).To(And(HaveLen(33), HaveKeyWithValue(publish, "git.example.com:443"), HaveKey(settings.Prefix+"0031")))
 }
 
 // TestCopiesInTheCache: an administrator of the hosted cluster, who writes these Services, cannot fill the operator's memory with one.
