@@ -68,7 +68,7 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	const field = "spec.configuration.network.serviceNodePortRange"
 	c := hc.Spec.Configuration
-	if c == nil || c.Network == nil || c.Network.ServiceNodePortRange == "" || hc.Status.ControlPlaneEndpoint.Host != "" { // An older HyperShift made it.
+	if c == nil || c.Network == nil || c.Network.ServiceNodePortRange == "" {
 		return nil
 	}
 	text := c.Network.ServiceNodePortRange
@@ -79,8 +79,8 @@ func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 		return problem.Problems{problem.New(problem.NodePortRangeInvalid, problem.Subject{}, problem.Args{"range": {text}}, field)}
 	}
 	for _, m := range hc.Spec.Services {
-		if m.Service != hyperv1.APIServer || m.Type != hyperv1.NodePort || m.NodePort == nil || m.NodePort.Port <= 0 {
-			continue
+		if m.Service != hyperv1.APIServer || m.Type != hyperv1.NodePort || m.NodePort == nil || m.NodePort.Port <= 0 || hc.Status.ControlPlaneEndpoint.Host != "" {
+			continue // An older HyperShift made the control plane.
 		}
 		if port := int64(m.NodePort.Port); port < least || port > most {
 			return problem.Problems{problem.New(problem.NodePortNotInRange, problem.Subject{}, problem.Args{"service": {string(m.Service)}, "port": {strconv.FormatInt(port, 10)}, "range": {text}}, field, "spec.services")}
