@@ -78,9 +78,12 @@ func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	if err != nil || err2 != nil || least > most {
 		return problem.Problems{problem.New(problem.NodePortRangeInvalid, problem.Subject{}, problem.Args{"range": {text}}, field)}
 	}
+	if hc.Status.ControlPlaneEndpoint.Host != "" { // An older HyperShift made the control plane.
+		return nil
+	}
 	for _, m := range hc.Spec.Services {
-		if m.Service != hyperv1.APIServer || m.Type != hyperv1.NodePort || m.NodePort == nil || m.NodePort.Port <= 0 || hc.Status.ControlPlaneEndpoint.Host != "" {
-			continue // An older HyperShift made the control plane.
+		if m.Service != hyperv1.APIServer || m.Type != hyperv1.NodePort || m.NodePort == nil || m.NodePort.Port <= 0 {
+			continue
 		}
 		if port := int64(m.NodePort.Port); port < least || port > most {
 			return problem.Problems{problem.New(problem.NodePortNotInRange, problem.Subject{}, problem.Args{"service": {string(m.Service)}, "port": {strconv.FormatInt(port, 10)}, "range": {text}}, field, "spec.services")}

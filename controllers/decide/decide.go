@@ -99,7 +99,8 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		if w.HasControlPlane() {
 			d.Desired = w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions))
 			d.Leading = w.leads(w.Last).kept()
-			d.Restored, d.Disruptions = w.restoredEdges(), w.restoredRemoved()
+			d.Restored = w.restoredEdges()
+			d.Disruptions = restoredRemoved(d.Restored)
 		}
 		return d
 	}

@@ -5,6 +5,7 @@ package decide
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/cldmnky/oooi/controllers/own"
@@ -50,13 +51,13 @@ func disruptions(w view, d Decision) []Disruption {
 			out = append(out, Disruption{own.DeploymentKind, x.Edge, text})
 		}
 	}
-	return append(out, w.restoredRemoved()...)
+	return append(out, restoredRemoved(w.restoredEdges())...)
 }
 
-// restoredRemoved returns what ends when the edges that a backup tool restored are removed.
-func (w view) restoredRemoved() []Disruption {
+// restoredRemoved returns what ends when these edges, which a backup tool restored, are removed.
+func restoredRemoved(edges []metav1.PartialObjectMetadata) []Disruption {
 	var out []Disruption
-	for _, e := range w.restoredEdges() {
+	for _, e := range edges {
 		out = append(out, Disruption{own.DeploymentKind, e.Name, explain.RestoredEdgeRemoved(e.Name)})
 	}
 	return out

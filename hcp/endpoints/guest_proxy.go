@@ -95,15 +95,19 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	for _, e := range endpoints {
 		at := place(e)
 		host, _ := hostPort(at)
-		proxied := false
-		if network.PublishedAt(e.Name).Service == network.APIService {
-			proxied, _ = APIProxied(hc, e, nodeAPI)
+		service, proxied := network.PublishedAt(e.Name).Service, pods.proxied(at)
+		switch service {
+		case network.APIService:
+			may, _ := APIProxied(hc, e, nodeAPI)
+			proxied = proxied || may
+		case network.IgnitionService:
+			proxied = proxied && nodes.proxied(at)
 		}
-		switch service := network.PublishedAt(e.Name).Service; {
-		case e.Origin != network.OriginHyperShift, service == network.IgnitionService && !nodes.proxied(at):
-		case service == network.OAuthService && pods.proxied(at):
+		switch {
+		case e.Origin != network.OriginHyperShift || !proxied:
+		case service == network.OAuthService:
 			ofConsole = append(ofConsole, host)
-		case e.NeededByNodes() && (proxied || pods.proxied(at)):
+		case e.NeededByNodes():
 			hosts = append(hosts, host)
 		}
 	}

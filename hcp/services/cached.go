@@ -30,18 +30,12 @@ func CachedService(s *corev1.Service) *corev1.Service {
 			Namespace: interned(s.Namespace), Name: s.Name, ResourceVersion: s.ResourceVersion,
 			CreationTimestamp: s.CreationTimestamp, DeletionTimestamp: s.DeletionTimestamp,
 			Labels:      keys(s.Labels, func(key string) bool { return key == settings.LabelHostedService || key == HostedNamespaceLabel }),
-			Annotations: annotations(s.Annotations),
+			Annotations: annotations(s.Annotations, copied),
 		},
 		Spec: corev1.ServiceSpec{
 			Type: interned(s.Spec.Type), Selector: keys(s.Spec.Selector, func(string) bool { return true }),
 			ClusterIP: s.Spec.ClusterIP, ExternalIPs: s.Spec.ExternalIPs,
 		},
-	}
-	if copied {
-		out.Annotations = nil
-		if _, set := s.Annotations[keyPublish]; set {
-			out.Annotations = map[string]string{keyPublish: ""}
-		}
 	}
 	if IsLoadBalancer(s) {
 		out.UID = s.UID // Writes about it have it as a precondition.
@@ -102,8 +96,15 @@ const (
 	keyPublish     = settings.Prefix + network.KeyPublish
 )
 
-// annotations returns the annotations of oooi in all: keyPublish, and the first others.
-func annotations(all map[string]string) map[string]string {
+// annotations returns the annotations of oooi in all: keyPublish, and the first others. Of a copy, only whether keyPublish
+// is set.
+func annotations(all map[string]string, copied bool) map[string]string {
+	if _, set := all[keyPublish]; copied && set {
+		return map[string]string{keyPublish: ""}
+	}
+	if copied {
+		return nil
+	}
 	ours := keys(all, func(key string) bool { return strings.HasPrefix(key, settings.Prefix) })
 	if len(ours) <= maxAnnotations {
 		return ours
