@@ -33,13 +33,6 @@ func (r Report) Row() Row {
 	return row
 }
 
-// busy is the longest gap of a quiet row on a machine that can be measured on.
-const busy = 500 * time.Millisecond
-
-// Bad reports whether a quiet row, one without any fault, shows that the machine is too busy to measure on: a gap of
-// more than 500 ms, or a cut.
-func (r Row) Bad() bool { return max(r.TLS, r.DNS, r.NTP, r.DHCP) > busy || r.Cuts > 0 }
-
 // Worse has the longer of both rows' gaps, and the most cuts.
 func (r Row) Worse(o Row) Row {
 	return Row{
@@ -56,17 +49,8 @@ type Bounds struct {
 	Cuts int
 }
 
-// A Verdict is what a row shows. The zero value is a pass.
-type Verdict struct {
-	// Exceeds says which figures are out of bounds.
-	Exceeds []string
-	// Again: the quiet row was bad, so the row says nothing. Measure both once more.
-	Again bool
-}
-
-// Judge compares a row with the quiet row of the same run.
-func Judge(quiet, row Row, b Bounds) Verdict {
-	var v Verdict
+// Judge compares a row with the quiet row of the same run, one without any fault, and says which figures are out of bounds.
+func Judge(quiet, row Row, b Bounds) (exceeds []string) {
 	for _, gap := range []struct {
 		what            string
 		quiet, measured time.Duration
@@ -75,13 +59,12 @@ func Judge(quiet, row Row, b Bounds) Verdict {
 		{"DHCP renewals", quiet.DHCP, row.DHCP}, {"reconnecting", 0, row.Back},
 	} {
 		if most := gap.quiet + b.Over; gap.measured > most {
-			v.Exceeds = append(v.Exceeds, fmt.Sprintf("%s: a gap of %d ms, more than %d ms (quiet row %d ms + %s)",
+			exceeds = append(exceeds, fmt.Sprintf("%s: a gap of %d ms, more than %d ms (quiet row %d ms + %s)",
 				gap.what, gap.measured.Milliseconds(), most.Milliseconds(), gap.quiet.Milliseconds(), b.Over))
 		}
 	}
 	if row.Cuts > b.Cuts {
-		v.Exceeds = append(v.Exceeds, fmt.Sprintf("a connection was cut %d times, more than %d", row.Cuts, b.Cuts))
+		exceeds = append(exceeds, fmt.Sprintf("a connection was cut %d times, more than %d", row.Cuts, b.Cuts))
 	}
-	v.Again = len(v.Exceeds) > 0 && quiet.Bad()
-	return v
+	return exceeds
 }

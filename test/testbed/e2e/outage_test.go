@@ -35,7 +35,6 @@ func outage(t *testing.T) time.Duration {
 func testOutage(t *testing.T, s *stage, long time.Duration) {
 	g := NewWithT(t)
 	s.whole(t)
-	calm := s.quietRow(t)
 	before, err := s.holds(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	pods := s.pods(t)
@@ -77,7 +76,7 @@ func testOutage(t *testing.T, s *stage, long time.Duration) {
 		Should(Succeed(), "the hosted cluster's own Service has no endpoint for some seconds after the outage")
 	g.Expect(after).To(Equal(before), "the worker's address, its DHCP server, and since when its node is Ready")
 	if len(pods) > 1 {
-		verdict := measure.Judge(calm, report.Row(), measure.Bounds{Over: 2 * overUnplanned, Cuts: 2}) // two edges are lost, and everything resyncs when the API server is back
-		g.Expect(verdict.Exceeds).To(BeEmpty(), "compared with the quiet row of this run, %+v", calm)
+		bounds := measure.Bounds{Over: 2 * overUnplanned, Cuts: 2} // two edges are lost, and everything resyncs when the API server is back
+		g.Expect(measure.Judge(s.quiet, report.Row(), bounds)).To(BeEmpty(), "compared with the quiet row of this run, %+v", s.quiet)
 	}
 }

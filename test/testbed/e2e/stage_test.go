@@ -45,9 +45,8 @@ type stage struct {
 	api      string // address and port that the worker dials
 	name     string // that it asks for
 	client   *lease.Client
-	stations []station    // the worker's and the renewing machine's
-	quiet    *measure.Row // see quietRow; nil until it is measured
-	noise    measure.Row  // the worst of all quiet rows
+	stations []station   // the worker's and the renewing machine's
+	quiet    measure.Row // the worst of the rows in which nothing happened
 }
 
 // newStage lets a worker join a hosted cluster with so many edges. Its control plane
