@@ -201,8 +201,9 @@ func (p platform) testStreams(t *testing.T) {
 	g.Expect(p.cluster.LoadImages(t.Context(), "busybox")).To(Succeed())
 	g.Expect(p.cluster.Apply(t.Context(), []byte(streams))).To(Succeed())
 	p.kubectl(t, "wait", "--for=condition=Ready", "--timeout="+await.Patience.String(), "pod/streams")
-	out, err := p.through(t, "", "logs", "streams")
-	g.Expect(err).NotTo(HaveOccurred())
+	var out []byte
+	g.Eventually(func() (err error) { out, err = p.through(t, "", "logs", "streams"); return err }).WithPolling(time.Second).
+		Should(Succeed(), "nodes know the endpoints of the gateway's Service soon after its pods are ready")
 	g.Expect(string(out)).To(Equal("served\n"))
 	content := make([]byte, 3<<20)
 	_, _ = rand.Read(content)
