@@ -70,11 +70,6 @@ tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --j
 real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY KUBEBUILDER_ASSETS KONNECTIVITY CNI_PLUGINS && \
   ENVOY=$$($(testbed) envoy) && KUBEBUILDER_ASSETS=$$($(testbed) assets) && KONNECTIVITY=$$($(testbed) konnectivity) && CNI_PLUGINS=$$($(testbed) cni-plugins) &&
 
-# calm runs the tests whose bounds on time hold only where nothing else runs on the machine.
-calm = export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
-  -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
-  ./cmd/oooi-edge ./dhcp ./edge/kube ./envoy ./test/accessfaults)
-
 # root ends a target that cannot work here.
 root = @[ "$$(uname -s) $$(id -u)" = "Linux 0" ] || { echo "make $@ needs root on Linux: it creates network namespaces" >&2; exit 1; }
 
@@ -117,24 +112,44 @@ test-long: ## tests that take too long for make test: all strategies and the qui
 	$(call step,the programs and the test cluster's parts)
 	$(MAKE) test-deps build gotestsum testbed-build
 	$(call step,long rows of units)
-	@export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 1 -timeout 90m ./...)
+	$(MAKE) long-units
 	$(call step,bounds on time with nothing else on the machine)
-	@$(calm)
+	$(MAKE) long-calm
 	$(call step,the worst half-dead edges with nothing else on the machine)
-	@export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-timeout 30m -run TestHalfDead ./test/halfdead)
+	$(MAKE) long-halfdead
 	$(call step,the memory of a full edge)
 	$(full_edge)
 	$(call step,a release as its page has it)
 	$(MAKE) release-dry-run
 	cd bin/release/assets && sha256sum --quiet --check SHA256SUMS
 	$(call step,a policy of Advanced Cluster Management)
-	go -C test/acm vet ./...
-	@$(call tests,test/acm,acm,pkgname,./...)
+	$(MAKE) long-acm
 	$(call step,fuzzing for seconds)
 	$(MAKE) fuzz
 	$(call step,the test cluster and HyperShift on it)
-	@$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
+	$(MAKE) long-cluster
 	@echo "make test-long: all passed in $$(( ($$(date +%s) - $$(cat bin/$@.begun)) / 60 )) min, commit $$(git describe --always --dirty)"
+
+# Parts of test-long: each works alone after `make test-deps build gotestsum testbed-build`.
+.PHONY: long-units long-calm long-halfdead long-acm long-cluster
+long-units:
+	@export OOOI_LONG=1 && $(real) $(call tests,.,unit-long,pkgname,-p 1 -timeout 90m ./...)
+
+# Bounds on time that hold only where nothing else runs on the machine.
+long-calm:
+	@export OOOI_CALM=1 OOOI_GREEDY=1 OOOI_DARK=10s OOOI_ACCESS_FAULTS=1 && $(real) $(call tests,.,calm,pkgname,-p 1 \
+	  -run 'TestFlood|TestRepliesToAbsentHosts|TestAgainstAnAPIServer|TestOneVM|TestABurst|TestConnectionsThatSendNothing|TestADarkEndpoint|TestFaults' \
+	  ./cmd/oooi-edge ./dhcp ./edge/kube ./envoy ./test/accessfaults)
+
+long-halfdead:
+	@export OOOI_HALFDEAD=worst && $(real) $(call tests,.,halfdead,standard-verbose,-timeout 30m -run TestHalfDead ./test/halfdead)
+
+long-acm:
+	go -C test/acm vet ./...
+	@$(call tests,test/acm,acm,pkgname,./...)
+
+long-cluster:
+	@$(real) $(call tests,test/testbed,cluster-long,standard-verbose,-timeout 120m -p 1 -parallel 2 -run '$(long_cluster)' ./...)
 
 .PHONY: bench-servers
 bench-servers: ## what a DHCP renewal, a DNS answer and an NTP answer cost (root)
@@ -244,7 +259,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_LAW_SEEDS=5000 go test -count=1 -v -timeout 10h -run TestLawsOfTwoEdges ./dhcp
 	OOOI_DNS_QUESTIONS=200000 go test -count=1 -v -timeout 60m -run TestJudges ./dns
 	$(MAKE) build gotestsum
-	@$(calm)
+	$(MAKE) long-calm
 	OOOI_CHANGES=1000 go test -count=1 -v -timeout 60m -run TestNothingCutsLongConnections ./envoy
 	OOOI_DARK=45s go test -count=1 -v -timeout 60m -run TestADarkEndpoint ./envoy
 	OOOI_FLAPS=10000 go test -count=1 -v -timeout 60m -run TestFlaps ./envoy
