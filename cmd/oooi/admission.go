@@ -31,9 +31,9 @@ func newAdmissionCommand() *cobra.Command {
 		Hidden: true, // Only a container runs it.
 		Short:  "Apply the admission policies that limit the operator and the edges",
 		Long: `Applies the ValidatingAdmissionPolicies that limit what the operator and its edges may write,
-and restores them every minute. The Operator Lifecycle Manager runs it, because a bundle cannot
-hold a policy. With kustomize, config/default has the policies. The policies are deleted with the
-operator's namespace, not with the operator: they also limit edges that serve without it.`,
+and restores them every minute. The Operator Lifecycle Manager runs this command, because a bundle
+cannot contain a policy. Without OLM, apply the policies from config/default. The policies also
+limit edges that run without the operator, so they stay until its namespace is deleted.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()

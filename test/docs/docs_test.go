@@ -24,8 +24,8 @@ var root = filepath.Join("..", "..")
 
 const annotationsIntroduction = `# Annotations
 
-All settings of oooi, which are annotations with the prefix ~PREFIX~. Only ~network~ is required, and most clusters need no others
-than the six [common](#common) ones. Lists are separated by commas. Durations are written as in Go, such as ~90m~.
+All settings of oooi are annotations with the prefix ~PREFIX~. Only ~network~ is required, and most clusters need only
+the six [common](#common) annotations. Entries of a list are separated by commas. Durations have Go's format, such as ~90m~.
 ~make golden~ writes this page from the table in ~hcp/settings/table.go~.
 
 To check files before you apply them, run ~oooi lint -f FILE~.
@@ -36,25 +36,27 @@ const annotationsRules = `
 
 | set on | applies to |
 | --- | --- |
-| NodePool | the first network that the NodePool lists. It overrides the HostedCluster |
+| NodePool | the first network that the NodePool lists. The value overrides that of the HostedCluster |
 | HostedCluster: ~cidr~ | the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network gets the first IPv4 entry of ~spec.networking.machineNetwork~ |
 | HostedCluster: PLACED | the network whose CIDR contains the addresses |
 | HostedCluster: ~client-networks~ | each network with a gateway that VMs boot from |
-| NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Only ~services~ overrides the HostedCluster |
+| NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Only ~services~ overrides the value of the HostedCluster |
 
-NodePools that list one network first must have the same values. If the HostedCluster has no ~cidr~ or ~gateway~, that of one NodePool applies
-to all NodePools of the network.
+NodePools that list the same network first must have the same values. If the HostedCluster has no ~cidr~ or ~gateway~, the value of one
+NodePool applies to all NodePools of the network.
 
-While VMs use a network, its addresses do not change. While VMs boot from it, it also keeps its ~cidr~, even if another NodePool becomes
-the oldest, or their NodePool lists another network first. The condition names each change that waits for the VMs.
+While VMs use a network, its addresses do not change. While VMs boot from a network, it also keeps its ~cidr~. This is true even if
+another NodePool becomes the oldest, or if the NodePool of these VMs lists another network first. The condition names each change that
+takes effect only when no VM uses the network.
 
 ## Invalid keys and values
 
 - **A key that is not listed here** has no effect. ~kubectl~ prints a warning, and the condition reports it.
-- **An invalid value** is denied when you set it. The error says which value is expected.
+- **An invalid value** is denied when you set it, and the error says which value is expected. If the API server cannot evaluate the
+  policy, it accepts the value, and the condition reports it.
 - **Only the operator** can judge some values, such as a ~gateway~ outside of ~cidr~, or a host that the operator's
-  [permissions](commands.md#permissions) exclude. Look at the condition after you set them.
-- **A refused value** leaves the plan in force unchanged until you fix it. If the value is for one of several networks that VMs boot
+  [permissions](commands.md#permissions) exclude. Look at the condition after you set such a value.
+- **A refused value** leaves the plan in force unchanged until you fix the value. If the value is for one of several networks that VMs boot
   from, only that network stays unchanged.
 - **A backup** of an object with an invalid value cannot be restored before you fix the value.
 `

@@ -33,7 +33,7 @@ func New() *cobra.Command {
 	var permit command.PermissionFlags
 	c := &cobra.Command{
 		Use:   "check [NAME]",
-		Short: "Check the installation, and hosted clusters before and after they run",
+		Short: "Check the installation, and hosted clusters before and after their nodes boot",
 		Long:  explained,
 		Example: `  oooi check
   oooi check clusters/blue
@@ -80,8 +80,8 @@ func New() *cobra.Command {
 	}
 	cluster.Add(c)
 	output.Add(c)
-	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods there")
-	c.Flags().BoolVar(&failover, "failover", false, "as --from-network, and evict the pod of an edge to measure failover; needs the right to create pods/eviction there")
+	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods in the control plane namespace")
+	c.Flags().BoolVar(&failover, "failover", false, "like --from-network, and also evict the pod of an edge to measure failover; needs the right to create pods/eviction in the control plane namespace")
 	drain.add(c)
 	c.Flags().StringVar(&address, "address", "", "`address` of the pod of --from-network (default: a free one of the DHCP pool)")
 	c.Flags().StringVar(&node, "node", "", "`name` of the node of the pod of --from-network (default: any that can run edges)")

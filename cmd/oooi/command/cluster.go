@@ -31,7 +31,7 @@ func (f *ClusterFlags) Add(c *cobra.Command) {
 	clientcmd.BindOverrideFlags(&f.overrides, c.Flags(), clientcmd.ConfigOverrideFlags{
 		CurrentContext: clientcmd.FlagInfo{LongName: clientcmd.FlagContext, Description: "`name` of the kubeconfig's context to use (default: its current context)"},
 		ContextOverrideFlags: clientcmd.ContextOverrideFlags{Namespace: clientcmd.FlagInfo{LongName: clientcmd.FlagNamespace, ShortName: "n",
-			Description: "`namespace` of the HostedCluster; without a name, of all of them (default: any)"}},
+			Description: "`namespace` of the HostedCluster; without NAME, only HostedClusters in this namespace (default: all namespaces)"}},
 	})
 	f.Rules.Add(c)
 }

@@ -94,9 +94,9 @@ oooi exits with the code of COMMAND, or with 126 or 127 if it cannot start it.`,
 		},
 	}
 	a.cluster.Add(c)
-	c.Flags().StringVar(&a.listen, "listen", "", "`address` and port to listen at, port 0 for any free one (default "+accessListens+", with a COMMAND "+commandListens+")")
+	c.Flags().StringVar(&a.listen, "listen", "", "`address` and port to listen at; port 0 is any free port (default "+accessListens+", or "+commandListens+" with a COMMAND)")
 	c.Flags().StringVar(&a.stdio, "stdio", "", "connect standard input and output to this `destination:port`, and do not listen")
-	c.Flags().StringVar(&a.network, "network", "", "use edges of the network with this `name` only (default: the first network that opens the destination)")
+	c.Flags().StringVar(&a.network, "network", "", "use only edges of the network with this `name` (default: the first network that opens the destination)")
 	c.Flags().StringVar(&proxy, "proxy", "", "`URL` of an access proxy to use instead of edges of a HostedCluster")
 	c.Flags().StringVar(&a.tokenFile, "token-file", "", "`file` with a token of a ServiceAccount, if the HostedCluster has the annotation management-access-accounts")
 	c.Flags().StringVar(&account, "as-account", "", "request tokens of this ServiceAccount, `NAMESPACE/NAME`, from the API server; needs the right to create serviceaccounts/token")
