@@ -8,9 +8,9 @@ var (
 	HostedClusterProblems = gauge(Operator, "oooi_hosted_cluster_problems",
 		"Problems of a hosted cluster, by reason and severity. A reason without a problem has no series.", "namespace", "name", "reason", "severity")
 	HostedClusterConditionWritten = gauge(Operator, "oooi_hosted_cluster_condition_written",
-		"0 if the API server does not accept the condition, so it is outdated.", "namespace", "name")
+		"0 if the API server does not accept the condition, so the condition is outdated.", "namespace", "name")
 	HostedClusterReconciles = counter(Operator, "oooi_hosted_cluster_reconciles_total",
-		"Reconciles of a hosted cluster that opted in, by outcome: done, or failed and tried again.", "namespace", "name", "outcome")
+		"Reconciles of a hosted cluster that opted in, by outcome: done, or failed (and tried again).", "namespace", "name", "outcome")
 	HostedClusterPlanHash = gauge(Operator, "oooi_hosted_cluster_plan_hash",
 		"Hash of the part of the plan for a network. Edges of the operator's release that serve this plan have the same oooi_failover_plan_hash.", "namespace", "name", "network")
 	ObjectWrites = counter(Operator, "oooi_object_writes_total",
@@ -20,11 +20,11 @@ var (
 	AdmissionPolicyInForce = gauge(Operator, "oooi_admission_policy_in_force",
 		"1 if the API server has a ValidatingAdmissionPolicy and its binding as installed.", "policy")
 	ServiceRangeKnown = gauge(Operator, "oooi_service_range_known",
-		"1 if the range of the management cluster's Services is known. Edges do not dial it for VMs.")
+		"1 if the IP range of the management cluster's Services is known. Edges dial no address in this range for VMs.")
 	EnvironmentRead = gauge(Operator, "oooi_environment_read",
 		"1 if this source of shared cluster state could be read, or does not exist.", "source")
 	UpdateWave = gauge(Operator, "oooi_update_wave",
-		"Wave in which edges get the operator's release: 1, 2 or 3. 0: all edges have it.")
+		"Wave in which edges get the operator's release: 1, 2 or 3. 0: all edges have this release.")
 	UpdateClusters = gauge(Operator, "oooi_update_clusters",
 		"Hosted clusters by state of their update: waiting, blocked, updating, updated, unproven, failed or paused.", "state")
 )
@@ -34,19 +34,19 @@ var (
 	ProgramScraped = own(Failover, "oooi_program_scraped",
 		"1 if the program of the edge answered with its metrics.", "program")
 	ProgramSeriesDropped = own(Failover, "oooi_program_series_dropped",
-		"Series of the program that were dropped because it has too many.", "program")
+		"Series of the program that were dropped, because the program has too many.", "program")
 	FailoverReady = function(Failover, "oooi_failover_ready",
-		"1 if this edge serves and its peer has seen that.")
+		"1 if this edge serves, and its peer has seen this.")
 	FailoverPhase = gauge(Failover, "oooi_failover_phase",
 		"1 for the phase of this edge.", "phase")
 	FailoverLevel = gauge(Failover, "oooi_failover_level",
-		"1 for the service that this edge gives to VMs: nothing, serves, or reaches (the hosted API server).", "level")
+		"1 for the level of this edge: nothing, serves (VMs), or reaches (also the hosted API server).", "level")
 	FailoverPeer = gauge(Failover, "oooi_failover_peer",
-		"1 for the state of the peer as this edge sees it. alone: the network has one edge.", "state")
+		"1 for the state of the peer, as this edge sees it. alone: the network has only one edge.", "state")
 	FailoverPath = gauge(Failover, "oooi_failover_path",
 		"1 if the peer is heard over this path: vlan, or cluster (the pod network).", "path")
 	FailoverDuplicated = gauge(Failover, "oooi_failover_duplicated",
-		"1 if two pods have one edge number: own (this pod yields), or peer.", "edge")
+		"1 if two pods have the same edge number: own (this pod yields), or peer.", "edge")
 	FailoverAnnouncements = counter(Failover, "oooi_failover_announcements_total",
 		"Failover announcements: sent or failed.", "result")
 	FailoverBegun = counter(Failover, "oooi_failover_begun_total",
@@ -54,7 +54,7 @@ var (
 	FailoverDegraded = gauge(Failover, "oooi_failover_degraded",
 		"1 if announcements have no effect, so failover is slow for VMs.")
 	FailoverPlanHash = gauge(Failover, "oooi_failover_plan_hash",
-		"Hash of the part of the plan for this network that this edge serves. Two edges with one plan and one release have the same.")
+		"Hash of the part of the plan for this network that this edge serves. Two edges with the same plan and release have the same hash.")
 )
 
 var (
@@ -63,9 +63,9 @@ var (
 	DHCPDropped = counter(DHCP, "oooi_dhcp_dropped_total",
 		"Messages that were not processed, and replies that were not sent.", "reason")
 	DHCPLeaseWriteSeconds = histogram(DHCP, "oooi_dhcp_lease_write_seconds",
-		"Time until a lease was durable, as a histogram. The result is written, later (granted from memory), failed or contended.", []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}, "result")
+		"Time until a lease was stored, as a histogram. Results: written, later (granted from memory and stored later), failed or contended.", []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}, "result")
 	DHCPLeasesUnwritten = gauge(DHCP, "oooi_dhcp_leases_unwritten",
-		"Renewals that were granted and not written yet.")
+		"Renewals that were granted, but not written yet.")
 	DHCPAddresses = gauge(DHCP, "oooi_dhcp_addresses",
 		"Addresses of the pool: assigned, declined or free.", "state")
 	DHCPAddressesInUse = gauge(DHCP, "oooi_dhcp_addresses_in_use",
@@ -76,13 +76,13 @@ var (
 
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
-		"Answered queries. View pods: queries of pods of the management cluster. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
+		"Answered queries. Label view is pods for queries of the management cluster's pods. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
 		"Time from a query to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
-		"Queries to upstream servers. The outcome is a response code, failed, or canceled if another server was faster.", "server", "outcome")
+		"Queries to upstream servers. Outcomes: a response code, failed, or canceled (another server was faster).", "server", "outcome")
 	DNSUpstreamUp = gauge(DNS, "oooi_dns_upstream_up",
-		"1 if the server answers. 0 if it does not, so the edge only probes it, or if the edge has no route to it.", "server")
+		"1 if the server answers. 0 if it does not answer (the edge then only probes it), or if the edge has no route to it.", "server")
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",
 		"Memory of the answers of upstream servers.", "view")
 	DNSCacheEvicted = counter(DNS, "oooi_dns_cache_evicted_total",
@@ -90,7 +90,7 @@ var (
 	DNSShed = counter(DNS, "oooi_dns_shed_total",
 		"Queries, answers and connections that were dropped because a resource was full.", "reason")
 	DNSPanics = counter(DNS, "oooi_dns_panics_total",
-		"Queries that caused a panic. The client gets SERVFAIL. The log shows at most one a minute.")
+		"Queries that caused a panic. The client gets SERVFAIL. The log shows at most one panic a minute.")
 )
 
 // Metrics of the proxy, besides those of its Envoy.
@@ -102,11 +102,11 @@ var (
 	ProxyAccessLogConnections = counter(Proxy, "oooi_proxy_access_log_connections_total",
 		"Ended connections that the access log covers, by outcome: logged, or dropped (above the limit of lines).", "outcome")
 	ProxyBackendEndpoints = own(Proxy, "oooi_proxy_backend_endpoints",
-		"Endpoints of a backend, by state: healthy, or unhealthy. Unhealthy ones get connections only if no other is left.", "backend", "state")
+		"Endpoints of a backend, by state: healthy or unhealthy. Unhealthy endpoints get connections only if none is healthy.", "backend", "state")
 	ProxyResourcesRefused = function(Proxy, "oooi_proxy_resources_refused",
-		"Resources that Envoy rejects. It keeps the previous version of each.")
+		"Resources that Envoy rejects. Envoy keeps the previous version of each.")
 	ProxyConnectionsCounted = function(Proxy, "oooi_proxy_connections_counted",
-		"1 if the kernel lists connections, so that each VM has a share of them.")
+		"1 if the kernel lists the connections of VMs, so that the edge can limit each VM to its share.")
 	ProxyConnectionsRefused = counter(Proxy, "oooi_proxy_connections_refused_total",
 		"Connections of VMs that were closed immediately, by reason and kind of port: api or other.", "reason", "port")
 )

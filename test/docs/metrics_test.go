@@ -15,7 +15,7 @@ import (
 )
 
 // metricsTable matches the table of metrics in the section of a program, and what is before it there.
-var metricsTable = regexp.MustCompile("(?s)(\n## (\\w+)\n.*?\n\\| metric \\| labels \\| what it counts \\|\n\\| --- \\| --- \\| --- \\|\n)((?:\\| `oooi_[^\n]*\n)*)")
+var metricsTable = regexp.MustCompile("(?s)(\n## (\\w+)\n.*?\n\\| metric \\| labels \\| meaning \\|\n\\| --- \\| --- \\| --- \\|\n)((?:\\| `oooi_[^\n]*\n)*)")
 
 // metricsPage is page with the tables of metrics that the programs have.
 func metricsPage(page string) string {
