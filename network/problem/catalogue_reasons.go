@@ -60,15 +60,15 @@ var (
 		Meaning: "An endpoint is published in a way that VMs cannot use. HyperShift accepts some strategies in spec.services " +
 			"that it does not carry out on KubeVirt."})
 	NetworkMissing = reason("NetworkMissing", Traits{Page: "networks.md",
-		Meaning: "A NodePool names a network or a HostedCluster that does not exist, names none, or boots from a network that " +
-			"annotation network leaves out."})
+		Meaning: "A NodePool names a network or a HostedCluster that does not exist, names no network, or boots from a network " +
+			"that annotation network leaves out."})
 	NetworkUnsupported = reason("NetworkUnsupported", Traits{Page: "networks.md",
 		Meaning: "Edges cannot serve a network, or a part of it, as its NetworkAttachmentDefinition or the NodePools describe " +
 			"it."})
 	FramesDropped = reason("FramesDropped", Traits{Rank: PreventsNodes,
 		Meaning: "HyperShift connects each VM through a Linux bridge in its pod. The interface of the pod has another MAC than " +
-			"the VM. A macvlan delivers no frames for the VM's MAC, and a virtual function of sriov " +
-			"may drop them. VMs that annotation kubevirt-vm-jsonpatch changes are not reported."})
+			"the VM. A macvlan delivers no frames for the VM's MAC, and a virtual function of sriov may drop them. If " +
+			"annotation kubevirt-vm-jsonpatch changes the VMs, oooi does not report this."})
 	NADNamespaceNotAllowed = reason("NADNamespaceNotAllowed", Traits{Rank: PreventsNodes, Page: "networks.md",
 		Meaning: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. Where Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use the control plane namespace, default, and the global namespaces of " +
@@ -81,8 +81,8 @@ var (
 			"A warning about an IPv6 router ends when a VM reports an IPv6 address."})
 	NetworkShared = reason("NetworkShared", Traits{Rank: TakesPart, Page: "existing-vlan.md",
 		Meaning: "Two hosted clusters, or two NetworkAttachmentDefinitions, use one layer-2 network. Clusters can share it if " +
-			"each has edge-addresses and a dhcp-range of its own. A cluster that is served already keeps its addresses. " +
-			"If none is, the older one takes precedence."})
+			"each has edge-addresses and a dhcp-range of its own. A cluster that is served already keeps its addresses. If " +
+			"no cluster is served yet, the older one takes precedence."})
 	CIDRMissing = reason("CIDRMissing", Traits{
 		Meaning: "A network that VMs boot from has no IPv4 CIDR, or its CIDR depends on the name of a NodePool."})
 	CIDRTooSmall = reason("CIDRTooSmall", Traits{
@@ -90,26 +90,26 @@ var (
 	RangeTooSmall = reason("RangeTooSmall", Traits{Rank: PreventsNodes,
 		Meaning: "The NodePools can have more VMs than the DHCP range has addresses."})
 	AddressConflict = reason("AddressConflict", Traits{
-		Meaning: "Two parts need the same address, port or name. A network must not overlap other networks of the cluster, " +
-			"networks inside the hosted cluster, or what edges reach through the pod network. Addresses in use do not change while VMs " +
-			"are on the network. To move VMs to another network while they run, name a second NetworkAttachmentDefinition " +
-			"in a new NodePool."})
+		Meaning: "Two parts of the configuration need the same address, port or name. A network must not overlap other networks " +
+			"of the cluster, networks inside the hosted cluster, or what edges reach through the pod network. Addresses in " +
+			"use do not change while VMs are on the network. To move VMs to another network while they run, name a second " +
+			"NetworkAttachmentDefinition in a new NodePool."})
 	AddressInUse = reason("AddressInUse", Traits{Rank: TakesPart, Page: "existing-vlan.md",
 		Meaning: "Another host has an address that edges need or that DHCP assigns. Before the first edge starts, oooi checks " +
 			"again every 10 s. Edges report a host for up to one hour after they last saw it. On bridge networks, on " +
 			"localnet with CRI-O, and with one edge, running edges do not see every host that has a VIP. There, oooi " +
 			"check --from-network finds the host."})
 	AddressesExhausted = reason("AddressesExhausted", Traits{Rank: PreventsNodes, AboutEdges: true, Follows: true,
-		Meaning: "A client got no address, because the DHCP range has no free one. An address becomes free one lease time " +
-			"after its lease ends, and earlier if its VM is deleted. The problem ends when an address is free, or ten " +
-			"minutes after the last client without one."})
+		Meaning: "A client got no address, because the DHCP range has no free one. An address becomes free one lease time after " +
+			"its lease ends, and earlier if its VM is deleted. The problem ends when an address is free, or ten minutes " +
+			"after the last client that got no address."})
 	LeasesNotWritten = reason("LeasesNotWritten", Traits{Rank: TakesPart, AboutEdges: true,
 		Meaning: "The API server refuses the Leases of an edge, so VMs that start get no address from it. They can get one " +
 			"from the other edge. A quota needs room for one Lease for each address of the DHCP range, and one for the " +
 			"report of each edge."})
 	RogueDHCPServer = reason("RogueDHCPServer", Traits{Rank: TakesPart, AboutEdges: true,
-		Meaning: "A DHCP server other than the edges is on the network. Each is reported for one hour after an edge last saw " +
-			"it."})
+		Meaning: "A DHCP server other than the edges is on the network. Each server is reported for one hour after an edge last " +
+			"saw it."})
 	RogueRouter = reason("RogueRouter", Traits{AboutEdges: true, Page: "security.md",
 		Meaning: "A host on the network sends IPv6 router advertisements, and the kernel of an edge took a route from one. The " +
 			"route ends with its lifetime, or with the edge's pod."})
@@ -140,10 +140,10 @@ var (
 		Meaning: "*.apps of the hosted cluster has no address that VMs certainly reach. The ingress runs on the VMs, and no " +
 			"object of the management cluster has the node ports of HyperShift's default, NodePortService."})
 	ImagesUnreachable = reason("ImagesUnreachable", Traits{Rank: PreventsNodes, Page: "existing-vlan.md",
-		Meaning: "Nodes pull images before they are Ready, and may not reach a registry. Without a gateway, edges carry these " +
-			"connections by TLS server name. In most cases a gateway helps, and so does a mirror on the network with a " +
-			"record in dns-records. With cause NoRegistryReachable this is certain, so the condition is False. The command oc adm release " +
-			"info --pullspecs lists the hosts of a release."})
+		Meaning: "Nodes pull images before they are Ready, and may be unable to reach a registry. Without a gateway, edges carry " +
+			"these connections by TLS server name. In most cases a gateway helps, and so does a mirror on the network with " +
+			"a record in dns-records. With cause NoRegistryReachable this is certain, so the condition is False. The " +
+			"command oc adm release info --pullspecs lists the hosts of a release."})
 	ControlPlaneProxied = reason("ControlPlaneProxied", Traits{Rank: PreventsNodes,
 		Meaning: "Nodes use the HTTPS proxy of the hosted cluster for Ignition, konnectivity and the API server, unless " +
 			"noProxy has their hosts. HyperShift adds no names to noProxy, and the proxy does not know names that exist " +
@@ -159,21 +159,21 @@ var (
 		Meaning: "VMs reach no time server: annotation services leaves out ntp, or annotation ntp-servers names servers that " +
 			"VMs do not reach."})
 	ClockUnsynchronized = reason("ClockUnsynchronized", Traits{Rank: Hint, AboutEdges: true,
-		Meaning: "Edges serve the time of their management cluster node, and no program synchronizes its clock. A correct " +
-			"clock counts as not synchronized if its program does not inform the kernel. Examples are chronyd without " +
-			"rtcsync or with local stratum only, ntpd with disable kernel, and an agent of the hypervisor. If that cannot " +
-			"change, set annotation ntp-servers to a time server that VMs reach."})
+		Meaning: "Edges serve the time of their management cluster node, and no program synchronizes its clock. A correct clock " +
+			"counts as not synchronized if its program does not inform the kernel. Examples are chronyd without rtcsync or " +
+			"with local stratum only, ntpd with disable kernel, and an agent of the hypervisor. If you cannot change the " +
+			"program, set annotation ntp-servers to a time server that VMs reach."})
 	NotPermitted = reason("NotPermitted", Traits{Page: "install.md",
 		Meaning: "The HostedCluster requests something that edges refuse, or that the administrator of the management cluster " +
-			"does not permit. It is left out, and the rest is served. With a node label that is not permitted, nothing is " +
-			"applied."})
+			"does not permit. This request is left out, and the rest is served. With a node label that is not permitted, " +
+			"nothing is applied."})
 	NamesOverridden = reason("NamesOverridden", Traits{
-		Meaning: "Annotation dns-records answers names that VMs need for something else."})
+		Meaning: "Annotation dns-records has names that VMs need for something else."})
 	AccessOpened = reason("AccessOpened", Traits{Page: "management-access.md",
 		Meaning: "This hint lists what annotation management-access opens on an isolated network, and for which callers."})
 	AccessRefused = reason("AccessRefused", Traits{Page: "management-access.md",
-		Meaning: "An entry of annotation management-access, or a load balancer of the hosted cluster, cannot be opened. The " +
-			"others work."})
+		Meaning: "An entry of annotation management-access, or a load balancer of the hosted cluster, cannot be opened. All " +
+			"other entries work."})
 	LoadBalancersUnreachable = reason("LoadBalancersUnreachable", Traits{Page: "management-access.md",
 		Meaning: "Clients outside the network cannot reach load balancers of the hosted cluster, or its ingress. HyperShift " +
 			"points these Services to addresses of VMs, and no router has a route to an isolated network."})
@@ -191,7 +191,7 @@ var (
 	Paused = reason("Paused", Traits{
 		Meaning: "Annotation paused or spec.pausedUntil pauses the operator. The condition is about the edges that exist."})
 	RemovalScheduled = reason("RemovalScheduled", Traits{Rank: TakesPart,
-		Meaning: "Annotation network of the HostedCluster was lost while VMs use its networks. Everything stays as it is for " +
+		Meaning: "Annotation network of the HostedCluster was removed while VMs use its networks. Everything stays as it is for " +
 			"ten minutes."})
 	Removing = reason("Removing", Traits{
 		Meaning: "The cluster no longer opts in, or is being deleted. The operator removes edges first, then what they depend " +
@@ -209,13 +209,13 @@ var (
 		Meaning: "oooi checks whether the addresses of the network are free (address conflict detection, RFC 5227)."})
 	WaitingForControlPlane = reason("WaitingForControlPlane", Traits{
 		Meaning: "HyperShift has not published the API yet, or the control plane was deleted. Nothing is created until the API " +
-			"is there."})
+			"is published."})
 	WaitingForEndpoint = reason("WaitingForEndpoint", Traits{
 		Meaning: "A Route, a Service, a load balancer or the ingress does not exist yet, or no edge can use an endpoint that " +
 			"nodes need. An endpoint that was served keeps its last known address."})
 	EndpointStale = reason("EndpointStale", Traits{
 		Meaning: "The source of an endpoint is missing, or the endpoint has moved. Edges still serve its former addresses, " +
-			"because VMs may have stored one."})
+			"because VMs may have stored such an address."})
 	WaitingForNetwork = reason("WaitingForNetwork", Traits{
 		Meaning: "A network that VMs do not boot from has no CIDR, or the cluster has no NodePool. oooi plan also reports " +
 			"NetworkAttachmentDefinitions that are not in its input."})
@@ -227,11 +227,11 @@ var (
 			"pull their image. An Error is a Warning while an edge of the network is ready: it keeps running, but cannot " +
 			"be recreated."})
 	DrainInterrupts = reason("DrainInterrupts", Traits{Page: "restore.md",
-		Meaning: "oooi check --drain predicts what a drain takes from VMs, or why it would wait."})
+		Meaning: "oooi check --drain predicts what a drain takes from VMs, or why the drain would wait."})
 	NetworkTestFailed = reason("NetworkTestFailed", Traits{Page: "troubleshooting.md",
 		Meaning: "A pod of oooi check --from-network, which acts as a VM, got no answer or a wrong one. An Error is a Warning " +
 			"if nodes boot without that answer."})
 	CheckIncomplete = reason("CheckIncomplete", Traits{Page: "troubleshooting.md",
-		Meaning: "oooi check could not find something out, and the message says why. If a right is missing, ask an " +
+		Meaning: "oooi check could not test something. The message says what and why. If a right is missing, ask an " +
 			"administrator to run the check once."})
 )
