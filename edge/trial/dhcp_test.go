@@ -46,9 +46,9 @@ func TestOffers(t *testing.T) {
 	}{
 		"ours":                   {ours, []*dhcpv4.DHCPv4{good}, problem.DHCPOffered, "192.168.100.3 offers 192.168.100.10."},
 		"none":                   {ours, nil, problem.DHCPSilent, "No DHCP server answers within 10s. Edges are silent, too, if the pool has no free address. "},
-		"another too":            {ours, []*dhcpv4.DHCPv4{good, rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer. "},
+		"another too":            {ours, []*dhcpv4.DHCPv4{good, rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer, so it may "},
 		"VMs only":               {known, nil, problem.DHCPForVMsOnly, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."},
-		"VMs only, another":      {known, []*dhcpv4.DHCPv4{rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer. "},
+		"VMs only, another":      {known, []*dhcpv4.DHCPv4{rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer, so it may "},
 		"of others":              {others, []*dhcpv4.DHCPv4{rogue}, problem.DHCPOffered, "192.168.100.66 offers 192.168.100.11."},
 		"of others, other route": {others, []*dhcpv4.DHCPv4{offer("192.168.100.66", "192.168.100.11", 1)}, problem.DHCPOffersRoutes, "It offers routes 0.0.0.0/0 via 192.168.100.1, but VMs need 0.0.0.0/0 via 192.168.100.2. "},
 		"of others, none":        {others, nil, problem.DHCPOfOthersSilent, "Edges run no DHCP server here, and no other server answers within 10s. It may serve only its VMs."},

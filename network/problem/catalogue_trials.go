@@ -12,7 +12,8 @@ const (
 var (
 	DHCPOffered           = declare("DHCPOffered", Entry{Reason: NetworkTestFailed, Severity: SeverityInfo, What: "{server} offers {address}."})
 	DHCPServerBesidesOurs = declare("DHCPServerBesidesOurs", Entry{Reason: RogueDHCPServer, Severity: SeverityError,
-		What: "Another DHCP server, {server}, offers {address}.", Effect: "A VM takes the first offer, so it may get an address and a router of that server.", Fix: "Find its host by the address, and stop it."})
+		What: "Another DHCP server, {server}, offers {address}.", Effect: "A VM takes the first offer, so it may get an address and a router of that server.",
+		Fix: "Find its host by the address, and stop it."})
 	DHCPSilent = declare("DHCPSilent", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
 		What: "No DHCP server answers within {within}. Edges are silent, too, if the pool has no free address.",
 		Fix:  "Look at the edges and the leases in oooi status. If all addresses are leased, enlarge annotation dhcp-range."})
