@@ -105,7 +105,7 @@ func rows() []Key {
 	all := append(slices.Clip(both), OnNetworkAttachmentDefinition)
 	return append([]Key{
 		{Name: network.KeyNetwork, On: cluster, Default: "required", Example: "auto",
-			Meaning: "Enables oooi for this hosted cluster. `auto`: oooi serves all networks that the NodePools name. `<namespace>/<name>`: oooi serves only that NetworkAttachmentDefinition, and networks that VMs still use. `none`: oooi removes its objects. If the annotation is missing, oooi also removes them. While VMs use a network, it first warns for ten minutes.",
+			Meaning: "Enables oooi for this hosted cluster. `auto`: oooi serves all networks that the NodePools name. `<namespace>/<name>`: oooi serves only that NetworkAttachmentDefinition, and networks that VMs still use. `none`: oooi removes its objects. If the annotation is missing, oooi also removes them. While VMs use a network, oooi first warns for ten minutes.",
 			value:   into(networkNames(), func(s *Values) *string { return &s.Network })},
 		{Name: network.KeyCIDR, On: all, For: OneNetwork, PerNodePool: true, Default: "spec.networking.machineNetwork, for the network that VMs boot from", Example: "192.168.100.0/24",
 			Meaning: "The IPv4 CIDR of the network. For a network that no NodePool lists first, set `cidr` on the NetworkAttachmentDefinition.",
@@ -136,7 +136,7 @@ func rows() []Key {
 			Meaning: "Addresses in the pool that DHCP never assigns.",
 			value:   into(listOf(addressRanges()), func(s *Values) *[]network.Range { return &s.DHCPExclude })},
 		{Name: network.KeyReservations, On: both, For: OneNetwork, Default: "none", Example: "02:00:00:00:00:01=192.168.100.20",
-			Meaning: "Fixed addresses for MAC addresses.",
+			Meaning: "Fixed IP addresses for MAC addresses.",
 			value:   into(listOf(reservations()), func(s *Values) *[]network.Reservation { return &s.Reservations })},
 		{Name: network.KeyLeaseTime, On: both, For: EachNetwork, Default: network.DefaultLeaseTime.String(), Example: "30m", value: into(leaseTimes(), func(s *Values) *network.Duration { return &s.LeaseTime }),
 			Meaning: "The DHCP lease time, from one minute to one week.",
@@ -153,10 +153,10 @@ func rows() []Key {
 			Meaning: "The DNS search domains that DHCP sends to VMs (option 119).",
 			value:   into(listOf(domainNames()), func(s *Values) *[]string { return &s.SearchDomains })},
 		{Name: network.KeyUpstreams, On: both, For: FirstNetworks, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
-			Meaning: "The DNS servers for names that edges do not know: `none`, `management`, or a list of addresses with port 53 or 853. `none`: such names do not exist (NXDOMAIN). `management`: the management cluster's resolver. Edges reach addresses in the CIDR over the network, and all others through the pod network. Edges never forward names of the management cluster. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
+			Meaning: "The DNS servers for names that edges do not know: `none`, `management`, or a list of addresses, with port 53 (the default) or 853. `none`: such names do not exist (NXDOMAIN). `management`: the management cluster's resolver. Edges reach addresses in the CIDR over the network, and all others through the pod network. Edges never forward names of the management cluster. If `services` leaves out `dns`, DHCP sends these addresses to VMs.",
 			value:   into(upstreamLists(), func(s *Values) **network.Upstreams { return &s.Upstreams })},
 		{Name: network.KeyRecords, On: cluster, For: FirstNetworks, Default: "none", Example: "registry.example.com=192.168.100.1",
-			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. DHCP does not assign these addresses to new VMs.",
+			Meaning: "Additional DNS records, at most 64. A first label `*` is a wildcard. DHCP does not assign the addresses of these records to new VMs.",
 			value:   into(limitedListOf(records()), func(s *Values) *[]network.Record { return &s.Records })},
 		{Name: network.KeyPodDNS, On: cluster, Default: "refuse", Example: "serve", value: into(oneOf("refuse", "serve"), func(s *Values) *bool { return &s.ManagementDNS }),
 			Meaning: "Whether edges resolve published names for pods of the management cluster: `serve` or `refuse`. `serve` creates Service `oooi-dns`, which pods of `kube-system` and `openshift-dns` can use. The management cluster's DNS must forward the names to this Service."},
@@ -179,7 +179,7 @@ func rows() []Key {
 
 func keysOfOthers() []Key {
 	return []Key{
-		{Name: network.KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace; all in `default` and in the global namespaces of OpenShift's Multus", Example: "clusters-blue",
+		{Name: network.KeyNamespaces, On: Places{OnNetworkAttachmentDefinition}, Default: "its own namespace. In `default` and the global namespaces of OpenShift's Multus: all", Example: "clusters-blue",
 			Meaning: "The control plane namespaces of the hosted clusters whose edges can join this network. A NetworkAttachmentDefinition in `default` or in a global namespace cannot be restricted: all hosted clusters can use it.",
 			value:   into(listOf(namespaces()), func(s *Values) *[]string { return &s.Namespaces })},
 		{Name: network.KeyPublish, On: Places{OnService}, Default: "not published", Example: "git.example.com:443",
