@@ -119,7 +119,7 @@ var (
 	AccessTunnels = gauge(Access, "oooi_access_tunnels",
 		"Tunnels, including those whose destination is being dialed.")
 	AccessTunnelsEnded = counter(Access, "oooi_access_tunnels_ended_total",
-		"Ended tunnels, by how they ended.", "end")
+		"Ended tunnels, by how each ended.", "end")
 	AccessBytes = counter(Access, "oooi_access_bytes_total",
 		"Bytes that tunnels carried, by direction: to destinations, or to callers.", "to")
 	AccessKeys = function(Access, "oooi_access_keys",
