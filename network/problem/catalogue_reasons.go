@@ -51,7 +51,7 @@ var (
 		Meaning: "An annotation of oooi has no effect: it is misspelled, has a wrong prefix, is on the wrong object, or " +
 			"another value takes precedence."})
 	FilesDiffer = reason("FilesDiffer", Traits{
-		Meaning: "Two files contain one object with different content, so one file is ignored. Only oooi lint and oooi plan report this."})
+		Meaning: "Two files contain the same object with different content, so one file is ignored. Only oooi lint and oooi plan report this."})
 	PlatformUnsupported = reason("PlatformUnsupported", Traits{
 		Meaning: "The hosted cluster is not on KubeVirt, so it has no VMs on a network of the management cluster."})
 	ExternalInfrastructure = reason("ExternalInfrastructure", Traits{
@@ -80,7 +80,7 @@ var (
 		Meaning: "The network plugin of the hosted cluster does not start with these values, so its nodes do not become Ready. " +
 			"A warning about an IPv6 router ends when a VM reports an IPv6 address."})
 	NetworkShared = reason("NetworkShared", Traits{Rank: TakesPart, Page: "existing-vlan.md",
-		Meaning: "Two hosted clusters, or two NetworkAttachmentDefinitions, use one layer-2 network. Clusters can share it if " +
+		Meaning: "Two hosted clusters, or two NetworkAttachmentDefinitions, use the same layer-2 network. Clusters can share it if " +
 			"each has edge-addresses and a dhcp-range of its own. A cluster that is served already keeps its addresses. If " +
 			"no cluster is served yet, the older one takes precedence."})
 	CIDRMissing = reason("CIDRMissing", Traits{
