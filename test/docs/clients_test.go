@@ -10,7 +10,7 @@ import (
 
 // TestAnnotationsOfClients: what the pages about clients tell to set is planned without an Error, and each value is valid.
 func TestAnnotationsOfClients(t *testing.T) {
-	for page, commands := range map[string]int{"clients.md": 1, "management-access.md": 4} {
+	for page, commands := range map[string]int{"clients.md": 1, "management-access.md": 5} {
 		g := NewWithT(t)
 		found := annotateCommand.FindAllString(readPage(t, page), -1)
 		g.Expect(found).To(HaveLen(commands), page)

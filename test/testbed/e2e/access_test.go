@@ -174,7 +174,7 @@ func curl(t *testing.T, netNS, proxy, url string) visit {
 // the node's name and address.
 func testMetrics(t *testing.T, b bed, h Hosted, pod, proxy string, w *worker.Worker) {
 	t.Helper()
-	g, page, dir := NewWithT(t), document(t, "management-access.md"), t.TempDir()
+	g, page, dir := NewWithT(t), document(t, "gitops.md"), t.TempDir()
 	guest, err := b.hypershift.GuestKubeconfig(t.Context(), h.Name)
 	g.Expect(err).NotTo(HaveOccurred())
 	kubeconfig := filepath.Join(dir, "kubeconfig")

@@ -147,7 +147,7 @@ func resolverIn(path, server string) func(protocol string) *net.Resolver {
 	}
 }
 
-// stub has the cluster's DNS ask server for one name, as docs/how-it-works.md says. It reloads its file by itself.
+// stub has the cluster's DNS ask server for one name, as docs/management-access.md says. It reloads its file by itself.
 func (b bed) stub(t *testing.T, name, server string) {
 	t.Helper()
 	g := NewWithT(t)
