@@ -22,7 +22,7 @@ import (
 // kind that is watched.
 var (
 	socketRows = map[string]string{
-		"cmd/oooi-apiproxy/health.go":      "probes and metrics of `oooi-apiproxy`",
+		"cmd/oooi-apiproxy/health.go":      "ports of the operator",
 		"cmd/oooi-apiproxy/serve.go":       "clients and webhooks of `oooi-apiproxy`",
 		"cmd/oooi-apiproxy/webhook.go":     "clients and webhooks of `oooi-apiproxy`",
 		"cmd/oooi-edge/proxy.go":           "sockets between containers",
