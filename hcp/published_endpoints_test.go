@@ -222,6 +222,19 @@ func TestNodePorts(t *testing.T) {
 	g.Expect(e.Port).To(Equal(uint16(30409)))
 }
 
+// TestIgnitionWithoutPort: with strategy NodePort, an endpoint without a valid port is not published yet.
+func TestIgnitionWithoutPort(t *testing.T) {
+	for _, at := range []string{"nodes.example.com", "nodes.example.com:", "nodes.example.com:31000x", "nodes.example.com:0", "nodes.example.com:70000"} {
+		g := NewWithT(t)
+		o := served(t)
+		publish(o, hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "nodes.example.com"}})
+		o.HostedCluster.Status.IgnitionEndpoint = at
+		in, problems := translated(o)
+		g.Expect(in.Waiting).To(HaveExactElements("ignition-server"), at)
+		g.Expect(messageOf(problems, problem.WaitingForEndpoint)).To(ContainSubstring("status.ignitionEndpoint"), at)
+	}
+}
+
 // TestNeededEndpointAtIPv6: without Ignition or konnectivity no node joins, so the plan is
 // refused. Without OAuth the rest is served.
 func TestNeededEndpointAtIPv6(t *testing.T) {
@@ -238,6 +251,7 @@ func TestNeededEndpointAtIPv6(t *testing.T) {
 			publish(*o, hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "nodes.example.com"}})
 			o.HostedCluster.Status.IgnitionEndpoint = "[fd00::9]:31000"
 		}, true},
+		"Ignition's endpoint without a port": {func(o *hcp.Objects) { o.HostedCluster.Status.IgnitionEndpoint = "fd00::9" }, true},
 		"konnectivity's load balancer": {func(o *hcp.Objects) {
 			publish(*o, hyperv1.Konnectivity, hyperv1.ServicePublishingStrategy{Type: hyperv1.LoadBalancer})
 			for i := range o.Services {

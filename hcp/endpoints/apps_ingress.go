@@ -17,7 +17,6 @@ package endpoints
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -253,9 +252,7 @@ func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePor
 func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	b := backendAt(svc, p)
 	b.Kind, b.ClusterIP = network.BackendVMs, netip.Addr{}
-	if port := p.TargetPort.IntVal; 0 < port && port <= math.MaxUint16 {
-		b.TargetPort = uint16(port)
-	}
+	b.TargetPort = services.PortNumber(p.TargetPort.IntVal)
 	return b
 }
 

@@ -19,6 +19,7 @@ package endpoints
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 
@@ -32,37 +33,16 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A published service of the control plane.
-type published struct {
-	service hyperv1.ServiceType
-	route   string
-	backend string
-	// strategies that HyperShift implements on KubeVirt.
-	strategies []hyperv1.PublishingStrategyType
-}
-
-func publishedServices(hc *hyperv1.HostedCluster) []published {
-	var all []published
-	for _, s := range objects.PublishedServices(hc) {
-		p := published{hyperv1.ServiceType(s.Type), s.Endpoint, s.Service, []hyperv1.PublishingStrategyType{hyperv1.NodePort, hyperv1.Route}}
-		if p.service == hyperv1.APIServer || p.service == hyperv1.Konnectivity {
-			p.strategies = append([]hyperv1.PublishingStrategyType{hyperv1.LoadBalancer}, p.strategies...)
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
 func publishedEndpoints(o objects.Objects) Reachable {
 	var r Reachable
-	for _, p := range publishedServices(o.HostedCluster) {
-		strategy := strategyOf(o.HostedCluster, p.service)
+	for _, p := range objects.PublishedServices(o.HostedCluster) {
+		strategy := strategyOf(o.HostedCluster, hyperv1.ServiceType(p.Type))
 		if refused := unsupportedStrategy(p, strategy); refused != nil {
 			r.Problems = append(r.Problems, *refused)
 			continue
 		}
 		e, fault := publishedEndpoint(o, p, strategy)
-		e.Name = p.route
+		e.Name = p.Endpoint
 		r.add(e, fault)
 	}
 	routeEndpoints(o, &r)
@@ -83,19 +63,19 @@ func strategyOf(hc *hyperv1.HostedCluster, s hyperv1.ServiceType) hyperv1.Servic
 	return hyperv1.ServicePublishingStrategy{Type: hyperv1.Route}
 }
 
-func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
+func publishedEndpoint(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	var e network.Endpoint
 	var port *routev1.RoutePort
 	var fault *problem.Problem
 	switch {
 	case s.Type == hyperv1.NodePort && services.Address(s.NodePort.Address).Is6():
 		return e, atIPv6(p)
-	case p.service == hyperv1.APIServer:
-		e, fault = apiServer(o)
+	case p.Service == network.APIService:
+		e, fault = apiServer(o, s)
 	case s.Type == hyperv1.Route:
-		e, port, fault = byRoute(o, p)
-	case p.service == hyperv1.Ignition:
-		e, fault = ignitionByNodePort(o)
+		e, port, fault = byRoute(o, p, s)
+	case p.Service == network.IgnitionService:
+		e, fault = ignitionByNodePort(o, p, s)
 	case s.Type == hyperv1.LoadBalancer:
 		e, fault = byLoadBalancer(o, p, s)
 	default:
@@ -107,17 +87,17 @@ func publishedEndpoint(o objects.Objects, p published, s hyperv1.ServicePublishi
 	if len(e.Hosts) == 0 && len(e.Addresses) == 0 {
 		return e, atIPv6(p)
 	}
-	e.Backend, fault = backend(o, p.backend, port)
-	if fault != nil && p.service == hyperv1.APIServer {
-		return e, problemOf(problem.APIServiceMissing, problem.Args{"object": {p.backend}})
+	e.Backend, fault = backend(o, p.Service, port)
+	if fault != nil && p.Service == network.APIService {
+		return e, problemOf(problem.APIServiceMissing, problem.Args{"object": {p.Service}})
 	}
 	return e, fault
 }
 
 // atIPv6 returns the problem of an endpoint at an IPv6 address. It is an Error if nodes need the endpoint.
-func atIPv6(p published) *problem.Problem {
-	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.route), problem.Args{"service": {string(p.service)}}, network.KeyPublishing)
-	if !(network.Endpoint{Name: p.route}).NeededByNodes() {
+func atIPv6(p network.PublishedService) *problem.Problem {
+	at6 := newProblem(problem.EndpointAtIPv6, endpoint(p.Endpoint), problem.Args{"service": {p.Type}}, network.KeyPublishing)
+	if !(network.Endpoint{Name: p.Endpoint}).NeededByNodes() {
 		at6.Severity = problem.SeverityWarning
 	}
 	return at6
@@ -126,10 +106,10 @@ func atIPv6(p published) *problem.Problem {
 // apiServer returns the endpoint in status.controlPlaneEndpoint, where every strategy publishes the address for nodes.
 // Clients send the host name, an in-cluster name or no TLS server name, so it matches any. kubeAPIServerDNSName is for
 // users.
-func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
+func apiServer(o objects.Objects, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
-		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, announced(strategyOf(o.HostedCluster, hyperv1.APIServer), problem.Args{"object": {"status.controlPlaneEndpoint"}}))
+		return network.Endpoint{}, problemOf(problem.APIEndpointUnknown, announced(s, problem.Args{"object": {"status.controlPlaneEndpoint"}}))
 	}
 	e := endpointAt(ep.Host, services.PortNumber(ep.Port), network.MatchAny)
 	if name := o.HostedCluster.Spec.KubeAPIServerDNSName; name != "" && len(e.Hosts)+len(e.Addresses) > 0 {
@@ -138,8 +118,8 @@ func apiServer(o objects.Objects) (network.Endpoint, *problem.Problem) {
 	return e, nil
 }
 
-// announced adds to args where spec.services will publish an endpoint: "at" in words, and "place" as the host or address,
-// with the port if it is known. There is no "place" if spec.services has none.
+// announced adds to args where HyperShift will publish an endpoint: "at" in words, and "place" as the host or address,
+// with the port if it is known. There is no "place" if spec.services names neither a host nor an address.
 func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.Args {
 	place, rest := "", "the address that its load balancer gets"
 	switch {
@@ -147,9 +127,9 @@ func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.A
 		place, rest = s.Route.Hostname+":443", ""
 	case s.Type == hyperv1.Route:
 		rest = "the host that its Route gets, port 443"
-	case s.Type == hyperv1.NodePort && s.NodePort != nil && s.NodePort.Port != 0:
+	case s.Type == hyperv1.NodePort && s.NodePort.Port != 0:
 		place, rest = fmt.Sprintf("%s:%d", s.NodePort.Address, s.NodePort.Port), ""
-	case s.Type == hyperv1.NodePort && s.NodePort != nil:
+	case s.Type == hyperv1.NodePort:
 		place, rest = s.NodePort.Address, ", at the node port that its Service gets"
 	case s.LoadBalancer != nil && s.LoadBalancer.Hostname != "":
 		place, rest = s.LoadBalancer.Hostname, ", once its load balancer is provisioned"
@@ -163,48 +143,46 @@ func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.A
 
 // byRoute returns the endpoint at the host of p's Route. For Ignition, status.ignitionEndpoint has precedence,
 // because HyperShift writes it to the VMs' user data.
-func byRoute(o objects.Objects, p published) (network.Endpoint, *routev1.RoutePort, *problem.Problem) {
+func byRoute(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *routev1.RoutePort, *problem.Problem) {
 	var host string
 	var port *routev1.RoutePort
 	for _, r := range o.Routes {
-		if r.Name == p.route {
+		if r.Name == p.Endpoint {
 			host, port = r.Spec.Host, r.Spec.Port
 		}
 	}
-	if p.service == hyperv1.Ignition {
-		host = cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, host)
-		if h, _, ok := cutPort(host); ok {
-			host = h
-		}
+	if p.Service == network.IgnitionService {
+		host, _ = hostPort(cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, host))
 	}
 	if host == "" {
-		return network.Endpoint{}, nil, pending(problem.RouteHostPending, p.service, "Route "+p.route, strategyOf(o.HostedCluster, p.service))
+		return network.Endpoint{}, nil, pending(problem.RouteHostPending, p, "Route "+p.Endpoint, s)
 	}
 	return endpointAt(host, 443, network.MatchServerName), port, nil
 }
 
-func ignitionByNodePort(o objects.Objects) (network.Endpoint, *problem.Problem) {
-	host, port, ok := cutPort(o.HostedCluster.Status.IgnitionEndpoint)
-	if !ok {
-		return network.Endpoint{}, pending(problem.EndpointPending, hyperv1.Ignition, "status.ignitionEndpoint", strategyOf(o.HostedCluster, hyperv1.Ignition))
+func ignitionByNodePort(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
+	host, number, _ := net.SplitHostPort(o.HostedCluster.Status.IgnitionEndpoint)
+	port := portNumber(number)
+	if port == 0 {
+		return network.Endpoint{}, pending(problem.EndpointPending, p, "status.ignitionEndpoint", s)
 	}
 	return endpointAt(host, port, network.MatchAny), nil
 }
 
-func byNodePort(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
-	svc, ok := service(o, p.backend)
+func byNodePort(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
+	svc, ok := service(o, p.Service)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
-		return network.Endpoint{}, pending(problem.NodePortPending, p.service, "Service "+p.backend, s)
+		return network.Endpoint{}, pending(problem.NodePortPending, p, "Service "+p.Service, s)
 	}
 	return endpointAt(s.NodePort.Address, services.PortNumber(svc.Spec.Ports[0].NodePort), network.MatchAny), nil
 }
 
 // byLoadBalancer returns the endpoint at a load balancer. A host name in s replaces its address.
-func byLoadBalancer(o objects.Objects, p published, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
-	svc, ok := service(o, p.backend)
+func byLoadBalancer(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
+	svc, ok := service(o, p.Service)
 	host := firstIngress(svc)
 	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
-		return network.Endpoint{}, pending(problem.LoadBalancerPending, p.service, "Service "+p.backend, s)
+		return network.Endpoint{}, pending(problem.LoadBalancerPending, p, "Service "+p.Service, s)
 	}
 	if s.LoadBalancer != nil && s.LoadBalancer.Hostname != "" {
 		host = s.LoadBalancer.Hostname
@@ -249,18 +227,6 @@ func endpointAt(host string, port uint16, m network.Match) network.Endpoint {
 	return e
 }
 
-// cutPort splits "host:port". It removes the brackets of an IPv6 address.
-func cutPort(s string) (host string, port uint16, ok bool) {
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 {
-		return "", 0, false
-	}
-	if _, err := fmt.Sscanf(s[i+1:], "%d", &port); err != nil || port == 0 {
-		return "", 0, false
-	}
-	return strings.Trim(s[:i], "[]"), port, true
-}
-
-func pending(c problem.Cause, s hyperv1.ServiceType, object string, strategy hyperv1.ServicePublishingStrategy) *problem.Problem {
-	return problemOf(c, announced(strategy, problem.Args{"service": {string(s)}, "object": {object}}))
+func pending(c problem.Cause, p network.PublishedService, object string, s hyperv1.ServicePublishingStrategy) *problem.Problem {
+	return problemOf(c, announced(s, problem.Args{"service": {p.Type}, "object": {object}}))
 }

@@ -12,40 +12,47 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-func field(s hyperv1.ServiceType, rest string) string {
-	return fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", s, rest)
-}
-
-// unsupportedStrategy returns the problem of strategy s for p, or nil. HyperShift accepts
-// such a strategy in a HostedCluster, but does not implement it.
-func unsupportedStrategy(p published, s hyperv1.ServicePublishingStrategy) *problem.Problem {
+// unsupportedStrategy returns a problem if HyperShift does not implement strategy s for p, or if s lacks a host or has
+// one that VMs cannot reach. HyperShift accepts such a HostedCluster.
+func unsupportedStrategy(p network.PublishedService, s hyperv1.ServicePublishingStrategy) *problem.Problem {
 	refused := func(c problem.Cause, rest string, args problem.Args) *problem.Problem {
-		path := field(p.service, rest)
+		path := fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", p.Type, rest)
 		all := problem.Args{"field": {path}}
 		if c != problem.APIRouteHostMissing {
-			all["service"] = []string{string(p.service)}
+			all["service"] = []string{p.Type}
 		}
 		maps.Copy(all, args)
-		return newProblem(c, endpoint(p.route), all, path)
+		return newProblem(c, endpoint(p.Endpoint), all, path)
 	}
-	switch {
-	case !slices.Contains(p.strategies, s.Type):
-		return refused(problem.StrategyUnsupported, "type", problem.Args{"strategy": {string(s.Type)}, "strategies": strategyNames(p.strategies)})
+	switch supported := strategiesOf(p); {
+	case !slices.Contains(supported, s.Type):
+		return refused(problem.StrategyUnsupported, "type", problem.Args{"strategy": {string(s.Type)}, "strategies": strategyNames(supported)})
 	case s.Type == hyperv1.NodePort && (s.NodePort == nil || s.NodePort.Address == ""):
 		return refused(problem.NodePortAddressMissing, "nodePort.address", nil)
 	case s.Type == hyperv1.NodePort && s.NodePort.Address == "localhost":
 		return refused(problem.NodePortAddressIsLocalhost, "nodePort.address", nil)
 	case invalidHost(s) != "":
 		return refused(problem.PublishedHostInvalid, invalidHost(s), nil)
-	case p.service == hyperv1.APIServer && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
+	case p.Service == network.APIService && s.Type == hyperv1.Route && (s.Route == nil || s.Route.Hostname == ""):
 		return refused(problem.APIRouteHostMissing, "route.hostname", nil)
 	}
 	return nil
+}
+
+// strategiesOf returns the strategies that HyperShift implements for p on KubeVirt.
+func strategiesOf(p network.PublishedService) []hyperv1.PublishingStrategyType {
+	all := []hyperv1.PublishingStrategyType{hyperv1.LoadBalancer, hyperv1.NodePort, hyperv1.Route}
+	if p.Service == network.APIService || p.Service == network.KonnectivityService {
+		return all
+	}
+	return all[1:]
 }
 
 func strategyNames(all []hyperv1.PublishingStrategyType) (names []string) {
@@ -76,8 +83,8 @@ func invalidHost(s hyperv1.ServicePublishingStrategy) string {
 // announcedAddresses returns the IPv4 addresses in spec.services at which HyperShift will publish services.
 func announcedAddresses(hc *hyperv1.HostedCluster) []netip.Addr {
 	var out []netip.Addr
-	for _, p := range publishedServices(hc) {
-		s := strategyOf(hc, p.service)
+	for _, p := range objects.PublishedServices(hc) {
+		s := strategyOf(hc, hyperv1.ServiceType(p.Type))
 		if s.Type != hyperv1.NodePort || s.NodePort == nil {
 			continue
 		}

@@ -55,8 +55,8 @@ func (r reach) withoutIngress(records []network.Record) reach {
 	return r
 }
 
-// reaches reports whether nodes can connect to at, "host" or "host:port". It begins with plainHTTP if clients send no TLS
-// server name. The default port is 443, and 80 with plainHTTP.
+// reaches reports whether nodes can connect to at, "host" or "host:port". Clients that send no TLS server name have
+// plainHTTP before it. The default port is 443, or 80 after plainHTTP.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
 // proxied reports whether nodes use the hosted cluster's HTTP proxy for at. It does not check that they reach the proxy.
@@ -234,13 +234,21 @@ func hasHost(e network.Endpoint, host string) bool {
 func hostPort(at string) (host string, port uint16) {
 	rest, plain := strings.CutPrefix(at, plainHTTP)
 	if host, number, err := net.SplitHostPort(rest); err == nil {
-		n, _ := strconv.ParseUint(number, 10, 16)
-		return host, uint16(n)
+		return host, portNumber(number)
 	}
 	if plain {
 		return strings.Trim(rest, "[]"), network.PortHTTP
 	}
 	return strings.Trim(rest, "[]"), network.PortHTTPS
+}
+
+// portNumber returns 0 for text that is no port.
+func portNumber(text string) uint16 {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(n)
 }
 
 // proxyOf returns which HTTP proxy of hc is used for a URL. The hosts in further, in noProxy and those that HyperShift
