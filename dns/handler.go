@@ -97,8 +97,9 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	return h
 }
 
-// Serve replaces the plan atomically. The edge has no route to the servers in lost, so they are not asked. The cache
-// survives while the plan has the same upstreams. Only one goroutine may call Serve at a time.
+// Serve replaces the plan atomically. The edge has no route to the servers in lost, so they are not asked. The cache of
+// a view survives while the upstreams and their place, on the network or not, stay the same, and while no client of
+// another view moves to this one. Only one goroutine may call Serve at a time.
 func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	old := h.serving.Load()
 	s := &serving{
@@ -207,7 +208,7 @@ func (h *Handler) serve(w dns.ResponseWriter, r *dns.Msg) {
 	}
 }
 
-// asked calls AskedIgnition for a name of Ignition, in lower case with trailing dot.
+// asked calls AskedIgnition if name is one of Ignition's. name is in lower case with trailing dot.
 func (h *Handler) asked(s *serving, client netip.Addr, name string) {
 	if h.options.AskedIgnition != nil && slices.Contains(s.ignition, name) {
 		h.options.AskedIgnition(client)

@@ -129,7 +129,7 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 	}
 	for _, c := range np.Status.Conditions {
 		if c.Type == hyperv1.NodePoolValidArchPlatform && !slices.Contains([]string{"", hyperv1.ArchitectureAMD64, hyperv1.ArchitectureS390X}, np.Spec.Arch) {
-			continue // HyperShift takes the image of amd64 in place of an architecture that KubeVirt does not have.
+			continue // For an architecture that KubeVirt does not have, HyperShift uses the image of amd64.
 		}
 		if lenient.RefusesNodePool(c) && !isFormer(c.ObservedGeneration, np.Generation) {
 			return stop{cause: problem.NodePoolRefused, condition: c.Type, error: quoted(c.Reason, c.Message)}

@@ -120,7 +120,7 @@ type View struct {
 	// Zones for which the server is authoritative: a name in them without a record gets NXDOMAIN, and is not forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
-	// OwnNamesOnly: a name in neither Zones nor Records gets REFUSED, whatever the upstreams are.
+	// OwnNamesOnly: no question is forwarded, whatever the upstreams are. A name that the edge does not know gets REFUSED.
 	OwnNamesOnly bool `json:"ownNamesOnly,omitempty"`
 }
 

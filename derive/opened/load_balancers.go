@@ -15,8 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The node ports of Kubernetes. A Service without node ports could forward to other ports of VMs, as of the kubelet or
-// ssh: its copy has target port 0, which the API server replaces by the port of the Service.
+// Kubernetes' default range of node ports. Load balancers forward to no other port of VMs, such as the kubelet's or
+// ssh's. The copy of a Service without node ports has target port 0, and the API server replaces 0 by the port of the
+// Service.
 const firstNodePort, lastNodePort = 30000, 32767
 
 // LoadBalancers adds the load balancers that forward to edges. Others are problems.

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// maxPeerMACs is how many MACs of the peer are known, those of its former pods included.
+// maxPeerMACs is how many MACs of the peer's pods, also of former ones, this edge remembers.
 const maxPeerMACs = 8
 
 // A peerAddress follows which hosts answer for the peer's edge address. The zero value has

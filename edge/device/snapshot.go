@@ -19,8 +19,8 @@ type Snapshot struct {
 	Index int
 	// Carrier: the interface is up and has a link.
 	Carrier bool
-	// Addresses are the interface's IPv4 addresses in the kernel's order. The kernel sends ARP requests from the first
-	// one where arp_announce is above 0.
+	// Addresses are the interface's IPv4 addresses in the kernel's order. Where arp_announce is above 0, the kernel sends
+	// ARP requests for targets outside of the network from the first address.
 	Addresses []netip.Prefix
 	// VIPs are the addresses of wire.VIPDevice. The kernel also answers ARP requests for them on this interface, unless
 	// arp_ignore is above 0.

@@ -79,8 +79,8 @@
 //
 // Without a second path, for example while the peer's address on the cluster network is unknown, a hung peer
 // cannot be distinguished from lost heartbeats. The edge with the higher number then waits half a second longer
-// if the peer's kernel answers. After each silence that a bad link caused, the next one must last twice as
-// long, up to 24 s.
+// if the peer's kernel answers. After each silence that a bad link caused, the edge waits twice as long at the
+// next one, up to 24 s.
 //
 // An edge announces only once against a frozen peer whose kernel answers: two edges that serve
 // without hearing each other must not move VMs back and forth. A VM that boots later may use the

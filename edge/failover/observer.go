@@ -15,8 +15,8 @@ import (
 // leasesInterval is how often the cached leases are read while the peer is silent.
 const leasesInterval = 5 * time.Second
 
-// An observer watches one device: a counter at each tick, and all else when Next asks for a probe
-// or a call.
+// An observer watches one device. At each tick it counts frames and answers. It reads everything
+// else when Next asks for a probe or a call.
 type observer struct {
 	*prober
 	device, leases string
@@ -25,7 +25,8 @@ type observer struct {
 	leasesRead     time.Time
 	// probing: the last tick asked for a probe. probed: that probe asked at least one VM.
 	probing, probed bool
-	round, calls    int
+	// calls is the number of calls so far.
+	calls int
 }
 
 // newObserver returns an observer that sends from own, which the device must have.
@@ -63,7 +64,6 @@ func (o *observer) ask(wanted bool, now time.Time) error {
 	if wanted {
 		err = o.learn(now)
 		vms := o.census.probed(o.round)
-		o.round++
 		o.probe(o.peer, vms)
 		o.probed = len(vms) > 0
 	}

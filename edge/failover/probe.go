@@ -34,6 +34,7 @@ type prober struct {
 	meter *device.Meter
 	// asked is the number of the last probe of each VM.
 	asked map[netip.Addr]int
+	// round is the number of the last probe. The first one has number 1.
 	round int
 	// answers and peerAnswers are the counts for Observation.
 	answers, peerAnswers uint64

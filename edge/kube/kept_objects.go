@@ -111,19 +111,19 @@ func (p *pagedLister) ListWithContext(ctx context.Context, o metav1.ListOptions)
 	}
 }
 
-// WatchWithContext watches what follows a list.
+// WatchWithContext watches the changes since a list, and passes the result of the request to answered.
 func (p *pagedLister) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	w, err := p.ListerWatcherWithContext.WatchWithContext(ctx, o)
 	p.answered(err)
 	return w, err
 }
 
-// List returns the whole list.
+// List is ListWithContext without a context.
 func (p *pagedLister) List(o metav1.ListOptions) (runtime.Object, error) {
 	return p.ListWithContext(context.Background(), o)
 }
 
-// Watch watches what follows a list.
+// Watch is WatchWithContext without a context.
 func (p *pagedLister) Watch(o metav1.ListOptions) (watch.Interface, error) {
 	return p.WatchWithContext(context.Background(), o)
 }

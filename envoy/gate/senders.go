@@ -19,14 +19,14 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// calmEvery is how often sockets are counted while there are few. That takes some 10 µs.
 	calmEvery = 50 * time.Millisecond
-	// Counts take at most one part in lookPart of the time, unless the pause would exceed longestPause.
+	// After a count, the next one waits lookPart times as long as the count took, but at most longestPause.
 	lookPart     = 10
 	longestPause = time.Second
 	// sayEvery is the least time between two log lines about full sources. Each names at most sayMost of them.
 	sayEvery, sayMost = time.Minute, 8
 )
 
-// Senders are full sources, and the listeners to which they may not open connections.
+// Senders are full sources, and the listeners at which their new connections are reset.
 type Senders struct {
 	Listeners []netip.AddrPort
 	// Addresses of the sources, behind the gateway and in Network.

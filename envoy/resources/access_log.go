@@ -65,8 +65,8 @@ func newLayeredRuntime() *bootstrapv3.LayeredRuntime {
 	}}}
 }
 
-// newAccessLog reports each connection that ends, even without a filter chain, if the level includes it. A report
-// that oooi's socket does not accept in time is lost.
+// newAccessLog reports each connection that ends, also one that matches no filter chain, if the level includes it. A
+// report that oooi's socket does not accept in time is lost.
 func newAccessLog() []*accesslogv3.AccessLog {
 	return reporting(&accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: &accesslogv3.OrFilter{
 		Filters: []*accesslogv3.AccessLogFilter{atLevel(levelAll), bothOf(atLevel(levelFailures), withFlags())},

@@ -13,10 +13,11 @@ import (
 )
 
 // Merge returns each object once, in the order of the first versions. Of versions that an API server wrote, the newest by
-// metadata.resourceVersion counts, else the one that was read last. Of files to apply, the last one counts. If there are
-// versions of both kinds, the result is what applying the file leads to: spec, annotations and labels of the file, status
-// and other metadata of the API server. Faults name these objects. They also name versions that differ in what users
-// write, or in anything if their order is unknown. Files to apply that differ are also in Object.Unused.
+// metadata.resourceVersion counts, or the one that was read last if their order is unknown. Of files to apply, the last
+// one counts. An object may have versions of both kinds. Then the result is what applying the file leads to: spec,
+// annotations and labels of the file, status and other metadata of the API server. A fault names each such object.
+// Faults also name objects whose versions differ in what users write, or in anything if their order is unknown. Files to
+// apply that differ are also in Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}

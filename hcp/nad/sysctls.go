@@ -65,11 +65,12 @@ func noTraffic(device string) map[string]any {
 	return map[string]any{"net.ipv4.conf." + device + ".forwarding": "0", "net.ipv6.conf." + device + ".disable_ipv6": "1"}
 }
 
-// announcements returns the sysctls that failover announcements need. The kernel must send ARP requests from the
-// source address of a packet, so that announcements can name each address. If arp_announce is above 0, it uses only
-// the interface's first address. If onVIPDevice is true, the VIPs are on another interface, and this one must answer
-// ARP requests for them. If arp_ignore is above 0, it does not. A new network namespace inherits the node's values
-// for "all", and the larger value counts. kube-proxy with strictARP sets both above 0.
+// announcements returns the sysctls that failover announcements need. Announcements are ARP requests for targets
+// outside of the network. The kernel must send them from the source address of a packet, so that they can name each
+// address. Where arp_announce is above 0, it sends them from the interface's first address. If onVIPDevice is true, the
+// VIPs are on another interface, and this one must answer ARP requests for them. Where arp_ignore is above 0, it does
+// not. A new network namespace inherits the node's values for "all", and the larger value counts. kube-proxy with
+// strictARP sets both sysctls above 0.
 func announcements(onVIPDevice bool) map[string]any {
 	out := map[string]any{"net.ipv4.conf.IFNAME.arp_announce": "0", "net.ipv4.conf.all.arp_announce": "0"}
 	if onVIPDevice {

@@ -80,16 +80,16 @@ func (c checked) String() string {
 func lineOf(name string, found problem.Problems) checked {
 	c := checked{Name: name, Verdict: fine, Problems: found.BySeverity()}
 	var texts []string
-	for i, p := range c.Problems {
+	for _, p := range c.Problems {
 		texts = append(texts, explain.Problem(p).String())
-		if i == 0 {
-			c.Verdict = verdictOf(p.Severity)
-		}
-		if i == 0 && c.Verdict != fine {
-			c.Page = command.ProblemsPage + "#" + strings.ToLower(string(p.Reason))
-		}
 	}
 	c.Why = strings.Join(texts, " ")
+	if len(c.Problems) > 0 {
+		c.Verdict = verdictOf(c.Problems[0].Severity)
+	}
+	if c.Verdict != fine {
+		c.Page = command.ProblemsPage + "#" + strings.ToLower(string(c.Problems[0].Reason))
+	}
 	return c
 }
 
@@ -99,7 +99,8 @@ func (c checked) asideIf(aside bool) checked {
 	return c
 }
 
-// verdictOf is for a severity. Waiting is not a finding: HyperShift publishes what a plan waits for.
+// verdictOf returns the verdict of a line whose worst problem has this severity. Waiting is fine: HyperShift will
+// publish what the plan waits for.
 func verdictOf(s problem.Severity) outcome {
 	switch s {
 	case problem.SeverityError:
@@ -234,7 +235,7 @@ func clusterChecks(f clusterFacts) checks {
 		out.Checks = append(out.Checks, lineOf("opted in", found(problem.NotOptedIn, problem.Args{"annotation": {settings.Prefix + network.KeyNetwork}})))
 		return out
 	}
-	for _, u := range append(f.unread, f.status.Unread...) {
+	for _, u := range slices.Concat(f.unread, f.status.Unread) {
 		out.Checks = append(out.Checks, lineOf("what is read", found(problem.Unread, problem.Args{"error": {strings.TrimSuffix(u, ".")}})))
 	}
 	if f.partial {
@@ -335,7 +336,7 @@ func networkChecks(n status.Network) (out []checked) {
 	if n.Primary && !slices.Contains(n.Services, network.ServiceDHCP) && len(n.Services) > 0 {
 		out = append(out, lineOf("DHCP of "+n.Name, found(problem.DHCPLeftToOthers, nil)))
 	}
-	for _, t := range append(append([]status.Target{}, n.Endpoints...), n.Hosts...) {
+	for _, t := range slices.Concat(n.Endpoints, n.Hosts) {
 		if ps := backendProblems(t); ps != nil {
 			out = append(out, lineOf("backend "+t.Backend, ps))
 		}

@@ -51,8 +51,8 @@ func (r *waitingReader) silence() time.Duration {
 }
 
 // carry copies bytes until both directions have ended, and closes the tunnel. After the destination has sent
-// everything, it also ends if the tunnel is over, or if the local end is silent for silentWithin. An error is about the
-// tunnel, or means that ctx has ended. The caller closes the local end.
+// everything, carry also returns when t.over is closed, or when the local end is silent for silentWithin. An error is
+// about the tunnel, or means that ctx has ended. The caller closes the local end.
 func carry(ctx context.Context, t tunnel, local localEnd) error {
 	defer func() { _ = t.Close() }()
 	type result struct{ read, write error }
@@ -114,7 +114,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies until from ends. Errors of reading and writing are separate.
+// pump copies until from ends. At io.EOF both errors are nil.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

@@ -33,7 +33,7 @@ const (
 	firstBackends = 5 * time.Second
 	// settled is how long changes of endpoints are collected: many slices arrive in pieces.
 	settled = 20 * time.Millisecond
-	// envoyAnswersWithin is how long Envoy may take to list its listeners.
+	// envoyAnswersWithin is how long Envoy may take to answer one question of the proxy, such as for its listeners.
 	envoyAnswersWithin = time.Second
 	// envoyInterval is how often Envoy is asked while it serves. When Envoy stops, its connection to
 	// Server ends.
