@@ -190,6 +190,12 @@ func names(services []network.Service) []string {
 	return out
 }
 
+// ServiceInWords names what s gives to VMs.
+func ServiceInWords(s network.Service) string {
+	return map[network.Service]string{
+		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}[s]
+}
+
 // sentenceList is "a, b and c".
 func sentenceList(words []string) string {
 	last := len(words) - 1

@@ -106,7 +106,7 @@ func runFailover(ctx context.Context, f serverFlags, clusterDevice string, log *
 		return f.health(working, a.Ready, registry, health.Question{Path: health.PeerPath, Why: a.PeerServes, Changed: a.PeerChanged})
 	})
 	g.Go(func() error { leases.Watch(working, f.runDir, log); return nil })
-	g.Go(func() error { a.CheckDegraded(working); return nil })
+	g.Go(func() error { a.Watch(working); return nil })
 	g.Go(func() error { defer done(); return a.Run(ctx) })
 	return g.Wait()
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,11 +90,26 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
 		}
 	}
-	done := map[decide.Disruption]bool{}
+	done := map[object]bool{}
 	defer r.announceDisruptions(w, d, done)
-	_, err := r.prune(ctx, d.Restored, func(o metav1.PartialObjectMetadata) {
+	return r.removeAll(ctx, d, d.Restored, done)
+}
+
+// An object is one of oooi's objects for one hosted cluster.
+type object struct {
+	kind schema.GroupVersionKind
+	name string
+}
+
+func objectOf(o client.Object) object {
+	return object{o.GetObjectKind().GroupVersionKind(), o.GetName()}
+}
+
+// removeAll prunes objects, logs each deletion, and adds it to done.
+func (r Writer) removeAll(ctx context.Context, d decide.Decision, objects []metav1.PartialObjectMetadata, done map[object]bool) error {
+	_, err := r.prune(ctx, objects, func(o metav1.PartialObjectMetadata) {
 		logRemoved(logr.FromContextOrDiscard(ctx), d, o)
-		done[decide.Disruption{Kind: o.GroupVersionKind(), Name: o.Name}] = true
+		done[objectOf(&o)] = true
 	})
 	return err
 }
@@ -107,7 +123,7 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	if w.Binding == nil {
 		return Outcome{Unfinished: true, Again: whileBinding}, nil
 	}
-	done := map[decide.Disruption]bool{}
+	done := map[object]bool{}
 	defer r.announceDisruptions(w, d, done)
 	o := Outcome{Again: d.Again}
 	log := logr.FromContextOrDiscard(ctx)
@@ -129,7 +145,7 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 		if changed {
 			logApplied(log, d, u, exists(w, u))
 		}
-		done[decide.Disruption{Kind: u.GroupVersionKind(), Name: u.GetName()}] = true
+		done[objectOf(u)] = true
 		if u.GroupVersionKind() == own.DeploymentKind {
 			edge := appsv1.Deployment{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
@@ -145,10 +161,7 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	}
 	leases, removed, unread := r.leasesToCheck(ctx, w, d)
 	w.Owned = slices.Concat(w.Owned, leases)
-	_, err := r.prune(ctx, slices.DeleteFunc(obsolete(w, d), o.needs), func(o metav1.PartialObjectMetadata) {
-		logRemoved(log, d, o)
-		done[decide.Disruption{Kind: o.GroupVersionKind(), Name: o.Name}] = true
-	})
+	err := r.removeAll(ctx, d, slices.DeleteFunc(obsolete(w, d), o.needs), done)
 	if unread == nil && err == nil {
 		removed()
 	}
@@ -230,17 +243,13 @@ func obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata 
 		case o.GroupVersionKind() == own.LeaseKind:
 			return networks[o.Labels[wire.LabelNetwork]]
 		}
-		wanted := slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool {
-			return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
-		})
+		wanted := slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool { return objectOf(u) == objectOf(&o) })
 		return wanted || o.GroupVersionKind() == own.DeploymentKind && d.Does(o.Name, rollout.Keep)
 	})
 }
 
 func exists(w gather.World, u *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool {
-		return o.GroupVersionKind() == u.GroupVersionKind() && o.Name == u.GetName()
-	})
+	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool { return objectOf(&o) == objectOf(u) })
 }
 
 // reasonDisruption is the reason of the Event before connections are reset.
@@ -248,10 +257,10 @@ const reasonDisruption = "Disruption"
 
 // announceDisruptions emits an Event about each disruption whose object is in done, once. A write that the API server
 // refuses announces nothing.
-func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done map[decide.Disruption]bool) {
+func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done map[object]bool) {
 	var texts []string
 	for _, c := range d.Disruptions {
-		if done[decide.Disruption{Kind: c.Kind, Name: c.Name}] {
+		if done[object{c.Kind, c.Name}] {
 			texts = append(texts, c.Text)
 		}
 	}

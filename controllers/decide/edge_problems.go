@@ -10,6 +10,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/gather"
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
@@ -66,7 +67,7 @@ func unavailable(d Decision, e gather.Edge, edges []gather.Edge, faults []report
 			args := problem.Args{"why": {string(faults[0].Cause)}, "error": {faults[0].Error}}
 			for _, f := range faults {
 				if same(f) {
-					args["servers"] = append(args["servers"], inWords(f.Server))
+					args["servers"] = append(args["servers"], explain.ServiceInWords(f.Server))
 				}
 			}
 			add(problem.EdgeNotServing, problem.NetworkEdgeNotServing, args)
@@ -143,14 +144,9 @@ func servicesOf(p network.Plan, label string) (names []string) {
 		return []string{"service"}
 	}
 	for _, s := range n.Services {
-		names = append(names, inWords(s))
+		names = append(names, explain.ServiceInWords(s))
 	}
 	return names
-}
-
-func inWords(s network.Service) string {
-	return map[network.Service]string{
-		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}[s]
 }
 
 func networkLabelled(p network.Plan, label string) (network.Network, bool) {

@@ -58,7 +58,7 @@ type Failover struct {
 	view      view
 }
 
-// An assignment is this edge's part in the failover plan.
+// An assignment is what the plan says about this edge and its peer.
 type assignment struct {
 	edge               int
 	own, peer, nextHop netip.Addr
@@ -141,11 +141,13 @@ func (f *Failover) triggers() serving.Triggers {
 	return serving.Triggers{Interface: f.Interface.Changed, Plan: f.Source.Changed}
 }
 
-// serves returns nil if this edge serves now.
+// serves returns nil if this edge serves now. It records the answer, and which plan is served.
 func (f *Failover) serves() error {
-	err := f.Servers.Err(f.Source.Current().Network)
+	n := f.Source.Current().Network
+	f.Metrics.Gauge(metrics.FailoverPlanHash).WithLabelValues().Set(float64(n.Hash()))
+	err := f.Servers.Err(n)
 	changed := f.serving.Set(err)
-	_ = f.ready()
+	_ = f.updateReadiness()
 	switch {
 	case !changed:
 	case err == nil:
@@ -159,9 +161,7 @@ func (f *Failover) serves() error {
 // plan returns a short name of the plan in force, for the peer and for logs, and the UID of the HostedCluster.
 func (f *Failover) plan() (name, owner string) {
 	v := f.Source.Current()
-	hash := v.Network.Hash()
-	f.Metrics.Gauge(metrics.FailoverPlanHash).WithLabelValues().Set(float64(hash))
-	return fmt.Sprintf("%08x", hash), v.Cluster.UID
+	return fmt.Sprintf("%08x", v.Network.Hash()), v.Cluster.UID
 }
 
 func (f *Failover) changed(s failover.State) {
@@ -178,12 +178,12 @@ func (f *Failover) changed(s failover.State) {
 	}
 	_ = f.peer.Set(f.PeerServes())
 	f.Metrics.changed(s)
-	_ = f.ready()
+	_ = f.updateReadiness()
 	f.tell()
 }
 
-// ready returns why this edge is not ready, nil if it is.
-func (f *Failover) ready() error {
+// updateReadiness advances the readiness to now, and returns why this edge is not ready, nil if it is.
+func (f *Failover) updateReadiness() error {
 	serves := f.serving.Err()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -199,7 +199,7 @@ func (f *Failover) ready() error {
 // so that the peer is not replaced meanwhile.
 func (f *Failover) Ready() error {
 	_, err := f.Interface.Addresses()
-	return cmp.Or(f.ready(), err)
+	return cmp.Or(f.updateReadiness(), err)
 }
 
 // PeerServes returns nil if the peer is known to serve. DHCP then leaves the peer its share of
@@ -222,10 +222,9 @@ func (f *Failover) tell() {
 	}
 }
 
-// CheckDegraded checks periodically whether announcements work, whether the kernel verifies
-// source addresses, and whether both edges have the same plan, until ctx ends. It waits until the
-// interface has the next-hop VIP.
-func (f *Failover) CheckDegraded(ctx context.Context) {
+// Watch updates the report until ctx ends. Once a minute, while the interface has the next-hop VIP,
+// it also checks whether announcements work.
+func (f *Failover) Watch(ctx context.Context) {
 	for checked := (time.Time{}); ctx.Err() == nil; {
 		wait := f.triggers().Wait()
 		hop := f.Source.Current().Network.NextHopVIP
@@ -238,23 +237,24 @@ func (f *Failover) CheckDegraded(ctx context.Context) {
 	}
 }
 
-// look updates the report from the time, the kernel's settings and the kernel's neighbor table.
+// look updates the report from the time, the servers' faults, the kernel's settings and its neighbor table.
 func (f *Failover) look() {
-	believes, peer := f.Interface.Believes(f.Source.Current().Network), assignmentOf(f.Source.Current(), false).peer
+	v := f.Source.Current()
+	believes, faults, peer := f.Interface.Believes(v.Network), f.Servers.Faults(v.Network), assignmentOf(v, false).peer
 	table, err := device.Neighbors(f.Interface.Name)
+	now := time.Now()
 	if err != nil {
 		f.Log.Debug("MACs of hosts not found", "err", err)
 	}
 	mac := device.MACIn(table, peer)
-	faults := f.Servers.Faults(f.Source.Current().Network)
 	f.mu.Lock()
-	f.view = f.view.next(f.state, time.Now()).served(faults, time.Now())
-	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, time.Now()).twin(peer, f.state.Twins.MAC(), time.Now())
+	f.view = f.view.next(f.state, now).served(faults, now)
+	f.view.peerAddress = f.view.peerAddress.next(peer, f.state.PeerMAC(), mac, now).twin(peer, f.state.Twins.MAC(), now)
 	changed := !slices.Equal(believes, f.view.report.Believes)
 	f.view.report.Believes, f.view.report.PeerHosts = believes, f.view.peerAddress.found.List()
 	known := edgesKnown(f.state)
 	f.mu.Unlock()
-	f.lookForVIPHosts(table, known, time.Now())
+	f.lookForVIPHosts(table, known, now)
 	if changed {
 		f.Log.Warn("forged packets that the kernel accepts, or its routes to client networks, changed", "interface", f.Interface.Name, "believes", believes)
 	}

@@ -125,7 +125,7 @@ func TestYieldingEdge(t *testing.T) {
 	dir, log := fakes.RunDir(t), slog.New(slog.NewTextHandler(t.Output(), nil))
 	k.Metrics = NewFailoverMetrics(prometheus.NewRegistry(), func() error { return nil })
 	go func() {
-		_ = health.Serve(t.Context(), wire.Socket(dir, wire.Failover), k.ready, nil, health.Question{Path: health.PeerPath, Why: k.PeerServes, Changed: k.PeerChanged})
+		_ = health.Serve(t.Context(), wire.Socket(dir, wire.Failover), k.updateReadiness, nil, health.Question{Path: health.PeerPath, Why: k.PeerServes, Changed: k.PeerChanged})
 	}()
 	var dhcp Peer
 	go dhcp.Watch(t.Context(), dir, log)
@@ -134,12 +134,12 @@ func TestYieldingEdge(t *testing.T) {
 	k.changed(w.state)
 	g.Eventually(dhcp.Serves, "1m").Should(BeTrue())
 	g.Expect(dhcp.Yields()).To(BeFalse())
-	g.Expect(k.ready()).To(Succeed())
+	g.Expect(k.updateReadiness()).To(Succeed())
 	serves.PeerGeneration = 2000
 	w.hears(2*time.Second, serves, failover.VLAN)
 	k.changed(w.state)
 	g.Eventually(dhcp.Yields, "1m").Should(BeTrue())
-	g.Expect(errors.Is(k.ready(), errYields)).To(BeTrue())
+	g.Expect(errors.Is(k.updateReadiness(), errYields)).To(BeTrue())
 	g.Expect(w.view.report).To(And(HaveField("Yields", true), HaveField("Level", reported.LevelNothing)))
 }
 

@@ -216,7 +216,7 @@ func cookieOf(l net.Listener) (cookie uint64, err error) {
 // joins lets a socket share its address with others. From the beginning it accepts only hosts that the program chooses.
 func (r *Resetter) joins(c syscall.RawConn, program []unix.SockFilter) error {
 	return socket.Descriptor(c, func(fd int) error {
-		err := takes(fd, program)
+		err := attachFilter(fd, program)
 		if err == nil {
 			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
 		}
@@ -230,16 +230,16 @@ func (r *Resetter) joins(c syscall.RawConn, program []unix.SockFilter) error {
 	})
 }
 
-// takes makes the kernel drop packets to a socket from hosts that the program does not choose: before attach, and after
+// attachFilter makes the kernel drop packets to a socket from hosts that the program does not choose: before attach, and after
 // another listener has restarted. A client repeats a dropped SYN after a second.
-func takes(fd int, program []unix.SockFilter) error {
+func attachFilter(fd int, program []unix.SockFilter) error {
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 }
 
 // attach makes the kernel choose among the sockets at l's address with the program.
 func attach(l net.Listener, program []unix.SockFilter) error {
 	return control(l, func(fd int) error {
-		if err := takes(fd, program); err != nil {
+		if err := attachFilter(fd, program); err != nil {
 			return err
 		}
 		return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF,

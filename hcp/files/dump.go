@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -105,6 +106,15 @@ func (d *Dump) Add(file []byte) error {
 		}
 	}
 	return first
+}
+
+// AddUnstructured is Add for one object.
+func (d *Dump) AddUnstructured(u unstructured.Unstructured) error {
+	text, err := json.Marshal(&u)
+	if err != nil {
+		return err
+	}
+	return d.Add(text)
 }
 
 // Matters reports whether AddObject reads or refuses o. It skips other objects.

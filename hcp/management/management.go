@@ -198,8 +198,8 @@ func ServiceAddresses(all []corev1.Service, tenants map[string]bool) []netip.Add
 }
 
 // KnowsServices reports whether Networks has the network of Services.
-func (m Cluster) KnowsServices() bool {
-	return slices.ContainsFunc(m.Networks, func(r network.ReservedDestination) bool { return r.OfServices })
+func (c Cluster) KnowsServices() bool {
+	return slices.ContainsFunc(c.Networks, func(r network.ReservedDestination) bool { return r.OfServices })
 }
 
 // ImpossibleClusterIP is an address that no API server assigns to a Service.
@@ -254,15 +254,15 @@ func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	return out
 }
 
-// Unreserved returns the observed addresses that change plans: those in no network of m or of nodes. Sorted.
-func (m Cluster) Unreserved(nodes []corev1.Node) []netip.Addr {
+// Unreserved returns the observed addresses that change plans: those in no network of c or of nodes. Sorted.
+func (c Cluster) Unreserved(nodes []corev1.Node) []netip.Addr {
 	var known []netip.Prefix
 	for _, n := range nodes {
 		known = append(known, podNetworks(n)...)
 	}
-	for _, r := range slices.Concat(m.Networks, hostAddresses(nodes)) {
+	for _, r := range slices.Concat(c.Networks, hostAddresses(nodes)) {
 		known = append(known, r.Prefix)
 	}
 	known = slices.DeleteFunc(known, func(p netip.Prefix) bool { return !p.Addr().Is4() })
-	return notIn(known, sortedIPv4(slices.Clone(m.Observed)))
+	return notIn(known, sortedIPv4(slices.Clone(c.Observed)))
 }

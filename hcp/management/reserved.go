@@ -29,17 +29,17 @@ const hostCIDRsAnnotation = "k8s.ovn.org/host-cidrs"
 // Reserved returns all destinations in the management cluster, including those that the edges need for endpoints.
 // They are sorted by prefix, without duplicates. If a prefix has two names, the first counts. nodes are the nodes of
 // the cluster. pods are the addresses of control plane pods.
-func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []network.Endpoint) []network.ReservedDestination {
+func (c Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []network.Endpoint) []network.ReservedDestination {
 	seen := map[netip.Prefix]network.ReservedDestination{}
 	add := func(what string, p netip.Prefix, node bool) {
 		if _, known := seen[p]; p.IsValid() && p.Addr().Is4() && !known {
 			seen[p] = network.ReservedDestination{What: what, Prefix: p, Node: node, Required: true}
 		}
 	}
-	for _, a := range m.Resolvers {
+	for _, a := range c.Resolvers {
 		add("the management cluster's resolver", network.Host(a), false)
 	}
-	for _, a := range m.APIServers {
+	for _, a := range c.APIServers {
 		add("the management cluster's API server", network.Host(a), false)
 	}
 	for _, e := range endpoints {
@@ -64,12 +64,12 @@ func (m Cluster) Reserved(nodes []corev1.Node, pods []netip.Addr, endpoints []ne
 	for _, a := range pods {
 		add("a pod of the control plane", network.Host(a), false)
 	}
-	for _, r := range slices.Concat(m.Networks, hostAddresses(nodes)) {
+	for _, r := range slices.Concat(c.Networks, hostAddresses(nodes)) {
 		if _, known := seen[r.Prefix]; r.Prefix.Addr().Is4() && !known {
 			seen[r.Prefix] = r
 		}
 	}
-	for _, p := range outsideOf(seen, m.Observed) {
+	for _, p := range outsideOf(seen, c.Observed) {
 		seen[p] = network.ReservedDestination{What: "pods or Services of the management cluster", Prefix: p, Observed: true}
 	}
 	return slices.SortedFunc(maps.Values(seen), func(a, b network.ReservedDestination) int {

@@ -4,7 +4,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,11 +59,7 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 	w := worldRead{&files.Dump{}, map[client.ObjectKey][]string{}}
 	for i, p := range parts {
 		for _, o := range p.objects {
-			text, err := json.Marshal(&o)
-			if err == nil {
-				err = w.dump.Add(text)
-			}
-			if err != nil {
+			if err := w.dump.AddUnstructured(o); err != nil {
 				p.unread = append(p.unread, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()+": "+err.Error())
 			}
 		}

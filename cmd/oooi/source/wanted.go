@@ -4,7 +4,6 @@ package source
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -93,9 +92,7 @@ func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructu
 	}
 	var dump files.Dump
 	for _, o := range append([]unstructured.Unstructured{*hc}, pools...) {
-		if text, err := json.Marshal(&o); err == nil {
-			_ = dump.Add(text) // A NodePool that cannot be read names no NADs.
-		}
+		_ = dump.AddUnstructured(o) // A NodePool that cannot be read names no NADs.
 	}
 	for _, c := range dump.Clusters() {
 		for _, a := range objects.NamedNADs(c) {

@@ -5,7 +5,6 @@ package status
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -267,11 +266,7 @@ func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (f
 // add records why an object cannot be read, and returns false.
 func (r *Reader) add(dump *files.Dump, all ...unstructured.Unstructured) bool {
 	for _, u := range all {
-		text, err := json.Marshal(&u)
-		if err == nil {
-			err = dump.Add(text)
-		}
-		if err != nil {
+		if err := dump.AddUnstructured(u); err != nil {
 			r.unread = append(r.unread, fmt.Sprintf("%s %s/%s cannot be read: %v.", u.GetKind(), u.GetNamespace(), u.GetName(), err))
 			return false
 		}
