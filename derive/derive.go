@@ -72,7 +72,7 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 
 // decideWanted decides the networks of in that are not refused yet. It retains networks in force that are wanted but
 // cannot be decided now (lastgood.go). A network that is left out because of its addresses keeps its CIDR while it
-// runs. Another network may just have got that CIDR, so the others are decided again without it.
+// runs. Another network may just have got that CIDR, so the others are decided again, and cannot get it.
 func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	var left problem.Problems
 	out := decideOnce(in, last, others)

@@ -124,7 +124,8 @@ func stale(in served.Input, last network.Plan) problem.Problems {
 	return out
 }
 
-// staleLoadBalancers returns a problem for each load balancer without an address now whose names resolve to that in last.
+// staleLoadBalancers returns a problem for each load balancer that has no address now. Its names resolve to the address
+// in last.
 func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	var out problem.Problems
 	for _, e := range in.Endpoints {
@@ -163,7 +164,8 @@ func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	return out
 }
 
-// displacedBy returns a problem for each network of p that is not in kept, the result of retain: another NAD of it runs.
+// displacedBy returns a problem for each network of p that kept, the result of retain, lacks: another NAD of the same
+// layer-2 network runs.
 func displacedBy(p network.Plan, kept network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, x := range p.Networks {

@@ -82,8 +82,8 @@ func assigns(n network.Network, a netip.Addr) bool {
 	return !slices.Contains(n.DHCP.Named, a) && slices.ContainsFunc(assigned(n), func(r usedRange) bool { return r.Contains(a) })
 }
 
-// leadIngress sets ByLease on backends of the ingress whose Service cannot show the VMs: its EndpointSlices have edges,
-// will have edges, or had edges and are not written again yet.
+// leadIngress sets ByLease on a backend of the ingress if the backend's Service cannot show the VMs: the EndpointSlices
+// of the Service have edges, will have edges, or had edges and are not written again yet.
 func leadIngress(in served.Input, last network.Plan) served.Input {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)

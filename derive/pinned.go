@@ -52,8 +52,8 @@ func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Proble
 	return out, append(problems, doubles...)
 }
 
-// leftBy reports whether the gateway of s is from another network in use: it is the router there, and no requested CIDR
-// contains it. A mistyped gateway is from none.
+// leftBy reports whether the gateway of s belongs to another network in use: it is the router of that network, and no
+// requested CIDR contains it. A mistyped gateway belongs to none.
 func leftBy(in served.Input, last network.Plan, s network.NetworkRequest) bool {
 	contains := func(x network.NetworkRequest) bool { return x.CIDR.IsValid() && x.CIDR.Contains(s.Gateway) }
 	return !slices.ContainsFunc(in.Networks, contains) && slices.ContainsFunc(last.Networks, func(n network.Network) bool {

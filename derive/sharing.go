@@ -190,7 +190,8 @@ func router(n network.Network) []usedRange {
 	return nil
 }
 
-// hosts returns all addresses of n's CIDR. Edges of another cluster that publishes there would answer in place of hosts.
+// hosts returns all addresses of n's CIDR. If another cluster publishes one of them, its edges would answer in place of
+// the host.
 func hosts(n network.Network) []usedRange {
 	return []usedRange{{network.Range{First: n.CIDR.Addr(), Last: network.HostAddress(n.CIDR, -1).Next()}, network.KeyCIDR}}
 }

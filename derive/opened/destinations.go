@@ -40,8 +40,8 @@ func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) 
 	return out, problems
 }
 
-// accessOf returns the Access with these destinations. Of two that differ only in a port of their own, it leaves out
-// the one without.
+// accessOf returns the Access with these destinations. If two differ only in Listen, and one has none, it leaves out
+// that one.
 func accessOf(r network.Request, all []network.AccessDestination) network.Access {
 	if len(all) == 0 {
 		return network.Access{}
@@ -114,7 +114,8 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
 
-// port refuses entries with the same port of their own, and ports that edges use.
+// port refuses e if edges use its own port, if another entry has the same one, or if callers must show a token, which
+// a connection to such a port cannot carry.
 func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	if e.Listen == 0 {
 		return nil
@@ -185,8 +186,8 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	return x.onVMs(e, d)
 }
 
-// at opens d at the addresses that hosts of a network can have, each on its network. Without any, it says why the first
-// address cannot be used.
+// at opens d at the addresses that hosts of a network can have, each on its network. If it opens none, it returns why
+// the first address cannot be used.
 func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addresses []netip.Addr) problem.Problems {
 	var problems problem.Problems
 	var found bool

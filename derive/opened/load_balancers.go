@@ -47,7 +47,7 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 }
 
 // balancedOn returns the Name of the network whose edges get the connections of load balancers: a possible one with
-// VMs, else the one in last, else the first. So they do not move to a new network without VMs.
+// VMs, else the one in last, else the first. So connections do not move to a new network without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {
@@ -238,8 +238,8 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 
-// unreachedLoadBalancers returns the hint that networks without a gateway do not reach the addresses of load balancers,
-// unless they are on one of the networks.
+// unreachedLoadBalancers returns the hint that VMs on networks without a gateway do not reach load balancers whose
+// addresses are on none of the networks.
 func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems {
 	boots := slices.DeleteFunc(slices.Clone(r.Networks), func(s network.NetworkRequest) bool { return !s.Primary })
 	if len(boots) == 0 || slices.ContainsFunc(boots, func(s network.NetworkRequest) bool { return s.Gateway.IsValid() || s.UnservedNetworks }) {

@@ -52,7 +52,7 @@ func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (In
 	return out, ps
 }
 
-// conflicts returns the problems of n with addresses outside it. held are the addresses of its edges.
+// conflicts returns the problems of n's CIDR, and of held, the addresses that are or will be published on n.
 func conflicts(n network.Network, s network.NetworkRequest, in Input, held []netip.Addr) problem.Problems {
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
