@@ -29,7 +29,7 @@ const (
 	ovnMasquerade = "169.254.0.0/17"
 )
 
-// hostedNetworks returns IPv4 networks only. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
+// hostedNetworks returns the IPv4 networks inside the hosted cluster. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
 func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.ReservedDestination {
 	var out []network.ReservedDestination
 	add := func(what string, all ...netip.Prefix) {
@@ -177,8 +177,8 @@ const (
 	mtuField    = "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"
 )
 
-// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. Without the
-// field, the cluster network operator takes the MTU of the pod network from one node, for all and for good
+// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. If OVNMTU is
+// not set, the cluster network operator takes the MTU of the pod network from one node, for all and for good
 // (pkg/controller/operconfig/mtu_probe.go). Then networks whose MTUs differ too much are a problem.
 func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	var ps problem.Problems

@@ -92,8 +92,9 @@ func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	return nil
 }
 
-// refusedCertificates returns a problem for names of the API server's certificates that HyperShift's own certificate has. It refuses them, some of them when
-// its certificate exists (ValidateOCPAPIServerSANs in validations/ocpapiserver.go). Names in the certificates themselves are not read.
+// refusedCertificates returns a problem if the user lists names for the API server's certificates that HyperShift's own
+// certificate has. HyperShift refuses them, some only once its own certificate exists (ValidateOCPAPIServerSANs in
+// validations/ocpapiserver.go). Names inside of the user's certificates are not read.
 func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
 	_, skips := hc.Annotations[hyperv1.SkipKASConflicSANValidation]
 	_, ofUser := hc.Annotations[hyperv1.DisablePKIReconciliationAnnotation]

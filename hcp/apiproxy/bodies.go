@@ -30,7 +30,7 @@ const (
 	parsedBodies = 4 << 20
 	// yamlCost is the weight of a byte of YAML: only one body of apirewrite.LargestYAML is parsed at a time.
 	yamlCost = parsedBodies / apirewrite.LargestYAML
-	// protobufCost is the weight of a byte of protobuf, of which two may be an object of a thousand bytes in memory.
+	// protobufCost is the weight of a byte of protobuf: two bytes may become an object of a thousand bytes in memory.
 	protobufCost = 64
 	// retryAfter is a header's value in seconds.
 	retryAfter = "1"
@@ -77,7 +77,7 @@ func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func
 	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
 }
 
-// hold takes or gives back memory, so that the body holds so many bytes. The first small ones do not count.
+// hold takes or gives back memory, so that the body holds so many bytes. The first bytes, up to small, do not count.
 func (l *lease) hold(bytes int) error {
 	if !l.Take(int64(max(0, bytes-small)) - l.Size()) {
 		return errBusy

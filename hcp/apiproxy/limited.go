@@ -24,8 +24,8 @@ const (
 	receiveBuffer = 128 << 10
 )
 
-// Limited returns a server for a handler, and its listener, with limits of requests and of connections, and of each
-// address among both. closed is called for each connection above the limits.
+// Limited returns a server for a handler, and its listener, which limits the connections of all clients and of each
+// address. closed is called for each connection above the limits.
 func Limited(h http.Handler, l net.Listener, closed func()) (*http.Server, net.Listener) {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: LargestHeader,

@@ -93,7 +93,7 @@ func qualified(t apirewrite.Target) string {
 	return t.Resource + "." + t.Group
 }
 
-// setPath keeps the spelling of an escaped path.
+// setPath sets the path of u, and keeps the spelling of the escaped path.
 func setPath(u *url.URL, escaped string) error {
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -122,7 +122,8 @@ func mayHaveNames(contentType string) bool {
 	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
 }
 
-// beginsAsObject is for a body without a type. An API server reads such a body as JSON, except for uploads.
+// beginsAsObject reports whether the body of r, which has no type, begins as JSON or cannot be read. An API server reads
+// a body without a type as JSON, except for uploads.
 func beginsAsObject(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	r.Body = body{buffered, r.Body}

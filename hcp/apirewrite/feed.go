@@ -40,7 +40,7 @@ func (r *Reader) hold() error {
 func (r *Reader) inTurn(n int, rename func()) error {
 	if n <= large {
 		rename()
-		clear(r.d.edits) // What they replace by may be long.
+		clear(r.d.edits) // Their new values may be long.
 		return nil
 	}
 	if r.limits.Turn != nil {

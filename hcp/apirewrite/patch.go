@@ -53,8 +53,8 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		}
 		body = converted
 	}
-	// Both may have names without a word of the rules in the text: the patch in an AdmissionReview is in base64, and
-	// a JSON patch of an object does not name its group.
+	// Two bodies may have names without a word of the rules in their text: the patch in an AdmissionReview is in base64,
+	// and a JSON patch of an object does not name its group.
 	ownKind := contentType == JSONPatch && r.groups[target.Group] != nil
 	if !r.mayRename(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
 		return sent, nil

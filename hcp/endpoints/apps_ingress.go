@@ -172,7 +172,7 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// hostedIngress is not ok if no object shows the ingress.
+// hostedIngress returns the ingress on the VMs, from the first objects in the table that show it. ok is false if none do.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)} {
 		if i.https == (network.Backend{}) {
@@ -185,7 +185,7 @@ func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	return i, i.https != (network.Backend{})
 }
 
-// passthroughIngress has HTTPS only.
+// passthroughIngress returns the VMs behind HyperShift's Service for base domain passthrough, for port 443 only.
 func passthroughIngress(o objects.Objects) ingress {
 	k := o.HostedCluster.Spec.Platform.Kubevirt
 	if k == nil || k.GenerateID == "" {
@@ -256,7 +256,7 @@ func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	return b
 }
 
-// allVMs returns a zero Backend if port is 0.
+// allVMs returns all VMs at a port as the backend. Zero: the port is 0.
 func allVMs(port uint16) network.Backend {
 	if port == 0 {
 		return network.Backend{}

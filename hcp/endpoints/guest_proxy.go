@@ -37,8 +37,9 @@ func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	return out
 }
 
-// proxyInvalid returns a problem if HyperShift makes no configuration for VMs of the proxies of hc (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go),
-// or if Ignition refuses it (config/v3_2/types/proxy.go).
+// proxyInvalid returns a problem if HyperShift cannot make the configuration of VMs from the proxies of hc
+// (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go), or if Ignition refuses that configuration
+// (config/v3_2/types/proxy.go).
 func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
@@ -82,8 +83,9 @@ func dialed(proxy *url.URL) string {
 	return strings.ToLower(proxy.Host)
 }
 
-// throughProxy returns the problems that nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the control plane, and its console for OAuth
-// and for itself. The proxy then resolves their names, which may exist on the network only. nodeAPI is Facts.NodeAPI.
+// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the
+// control plane, and one if the console does for OAuth or its own Route. The proxy resolves the names of these hosts,
+// which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration

@@ -25,7 +25,8 @@ func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
 	return corev1.Service{}, false
 }
 
-// backend returns the backend for a Service at the port of a Route. Nil: its first port, as HyperShift's own Routes mean.
+// backend returns the backend for a Service at the port of a Route. A nil port is the first port of the Service, as in
+// HyperShift's own Routes.
 func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *problem.Problem) {
 	object := "Service " + name
 	svc, ok := service(o, name)

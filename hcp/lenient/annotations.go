@@ -35,8 +35,8 @@ type annotation struct {
 	rank       int
 }
 
-// rankOf returns the rank of an annotation. ok is false if oooi neither reads nor reports it. HyperShift's are few.
-// Caches wait for InitialEventsAnnotationKey.
+// rankOf returns the rank of an annotation. ok is false if the annotation is not kept: oooi neither reads nor reports it.
+// HyperShift's annotations are few, and all are kept. Caches wait for InitialEventsAnnotationKey.
 func rankOf(key string) (rank int, ok bool) {
 	sets, reported := settings.Concerns(key)
 	if sets {

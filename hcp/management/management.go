@@ -1,5 +1,5 @@
-// Package management reads the facts about the management cluster. Most are networks: of its Services and pods, and
-// the virtual addresses of its nodes. Edges never dial them for VMs.
+// Package management reads the facts about the management cluster. Most are addresses that edges never dial for VMs: the
+// networks of its Services and pods, and the virtual addresses of its nodes.
 package management
 
 import (
@@ -65,8 +65,8 @@ func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 // nodeSystemLabel is a label that OpenShift's kubelets set on their nodes: the ID of the operating system, such as "rhcos".
 const nodeSystemLabel = "node.openshift.io/os_id"
 
-// Isolates reports whether Multus isolates namespaces. It does if OpenShift's network operator runs it, which the
-// operator's objects or the nodes show. shown is false if neither shows whether that operator runs Multus.
+// Isolates reports whether Multus isolates namespaces. It does if OpenShift's network operator runs Multus, as the
+// operator's objects or OpenShift's label on nodes show. shown is false if nothing shows whether that operator runs it.
 func (c Cluster) Isolates(nodes []corev1.Node) (isolates, shown bool) {
 	for _, n := range nodes {
 		isolates = isolates || n.Labels[nodeSystemLabel] != ""
@@ -161,7 +161,7 @@ func textsAt(value any, path []string) []string {
 	return out
 }
 
-// PodAddresses returns the addresses of the pods behind these EndpointSlices, sorted. It finds pods with any IPAM.
+// PodAddresses returns the addresses of the pods behind these EndpointSlices, sorted, whatever assigned the addresses.
 func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 	var out []netip.Addr
 	for _, s := range slicesOf {

@@ -139,7 +139,7 @@ func InMaintenance(n *corev1.Node) bool {
 	return n.Spec.Unschedulable || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
 }
 
-// ovnSubnets returns none for an invalid annotation.
+// ovnSubnets returns the pod subnets in the value of nodeSubnetsAnnotation, none if it is invalid.
 func ovnSubnets(annotation string) []string {
 	var networks map[string]json.RawMessage
 	if json.Unmarshal([]byte(annotation), &networks) != nil {

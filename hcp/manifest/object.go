@@ -87,7 +87,7 @@ type head struct {
 // values are annotations or labels, each in JSON.
 type values map[string]json.RawMessage
 
-// strings also returns the keys whose values are not strings.
+// strings returns v as text, and the keys whose values are not strings.
 func (v values) strings() (all map[string]string, unquoted []string) {
 	if v == nil {
 		return nil, nil

@@ -38,7 +38,7 @@ func CachedService(s *corev1.Service) *corev1.Service {
 		},
 	}
 	if IsLoadBalancer(s) {
-		out.UID = s.UID // Writes about it have it as a precondition.
+		out.UID = s.UID // Writes of the Service have its UID as a precondition.
 		out.Spec.LoadBalancerSourceRanges, out.Spec.ExternalTrafficPolicy = ranges, interned(s.Spec.ExternalTrafficPolicy)
 	}
 	if !slices.Equal(s.Spec.ClusterIPs, []string{s.Spec.ClusterIP}) {
@@ -55,7 +55,7 @@ func CachedService(s *corev1.Service) *corev1.Service {
 	return out
 }
 
-// maxCopied limits the ports and source ranges of a copy. Edges forward none with more.
+// maxCopied limits the ports and source ranges that are kept of a copy. No edge serves a copy with that many.
 const maxCopied = network.MaxBalancedPorts + 1
 
 // CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint that refers to pod, an

@@ -19,7 +19,7 @@ const (
 	wantAccounts = "ServiceAccounts such as monitoring/prometheus"
 )
 
-// accessEntries is the format of "[port=]destination:port". Derive decides whether it can be opened.
+// accessEntries is the format of "[port=]destination:port". Package derive decides whether the destination can be opened.
 func accessEntries() format[network.AccessEntry] {
 	const number = "0*[1-9][0-9]{0,4}"
 	const balanced = "v.matches('(?i)^loadbalancers[.]?$') || "

@@ -81,8 +81,8 @@ func addressRanges() format[network.Range] {
 	return format[network.Range]{addressRange, []Requirement{wanted(wantAddress, isRange), forward("true")}}.wanting(wantRange)
 }
 
-// forward returns the requirement that a range does not end before it begins. when is the CEL expression for which it
-// applies.
+// forward returns the requirement that a range does not end before it begins. It applies where the CEL expression when
+// is true.
 func forward(when string) Requirement {
 	return Requirement{Valid: fmt.Sprintf("!(%s) || [%s].all(n, n[0] <= n[n.size() - 1])", when, numbers), Cause: problem.RangeReversed}
 }
