@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// freeAfter is how long no host must answer until an address is free. See the package
-	// documentation.
+	// freeAfter is the least time from the first probe to the verdict that an address is free. See
+	// the package documentation.
 	freeAfter = 4 * time.Second
 	// answerWithin is how long the answer to the last probe may take.
 	answerWithin = time.Second
@@ -65,9 +65,9 @@ type Actions struct {
 
 // A Verdict ends a check. The next one starts after Actions.Again.
 type Verdict struct {
-	// Err is why the addresses do not count as free, nil where they do.
+	// Err is why the addresses do not count as free. Nil: they are free.
 	Err error
-	// Answers are all answers, also for controls, for the operator.
+	// Answers are all answers, also for control addresses. The operator gets them.
 	Answers []reported.UsedAddress
 	// Probed: the verdict comes from answers, or from their absence.
 	Probed bool

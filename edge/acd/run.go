@@ -22,7 +22,7 @@ type Options struct {
 	Device string
 	// Addresses returns the addresses of the device, or an error if there is no carrier.
 	Addresses func() ([]netip.Addr, error)
-	// Network is the plan's, which may change.
+	// Network returns the network in the plan, which may change.
 	Network func() network.Network
 	// Verdict gets each verdict. It must return soon.
 	Verdict func(Verdict)

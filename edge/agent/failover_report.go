@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// errYields is why an edge is not ready while a younger pod replaces it. It does not serve new
-// VMs.
+// errYields is why an edge is not ready while a younger pod replaces it. An edge that yields does
+// not serve new VMs.
 var errYields = errors.New("a younger pod has the number of this edge, so this pod yields")
 
 // yieldsTo returns why an edge yields, nil if it does not.
@@ -33,8 +33,8 @@ func yieldsTo(s failover.State) error {
 // errStale is why a peer that serves does not answer new DHCP clients.
 var errStale = errors.New("it cannot read its leases")
 
-// lasting is how long a state lasts until it is reported: a restart of the hosted API server or a lost
-// heartbeat is not reported. An edge reports immediately that it does not hear its peer, so that the
+// lasting is how long a state must last until it is reported, so that a restart of the hosted API server
+// or a lost heartbeat is not. An edge reports immediately that it does not hear its peer, so that the
 // operator holds a rollout. It also reports immediately that an edge has two pods.
 const lasting = 5 * time.Second
 

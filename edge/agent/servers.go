@@ -34,8 +34,8 @@ type Health struct {
 	failing time.Time
 }
 
-// Next records an answer that was due at due. The error is why the server does not serve at now. A
-// server that served before has grace to recover.
+// Next records err, the answer of the server that was due at the time due. It returns why the server
+// does not serve at now. A server that served before has grace to recover.
 func (h Health) Next(err error, due, now time.Time, grace time.Duration) (Health, error) {
 	h.answer, err = h.answer.Next(err, due, now)
 	silent := h.answer.Silent
@@ -118,7 +118,7 @@ func (s *Servers) Follow(ctx context.Context, current func() network.Network, pl
 	following.Wait()
 }
 
-// An answer is what a server said when it was asked. Due is when it had to.
+// An answer is what a server said when it was asked, and the time at which the answer was due.
 type answer struct {
 	err error
 	due time.Time

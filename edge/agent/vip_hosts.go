@@ -87,7 +87,8 @@ func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 // edgesKnown reports whether the MACs of all edges are known. Otherwise an unknown MAC may be that of an edge.
 func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
 
-// lookForVIPHosts records the answers that the kernel got, none unless the edges are known, and makes the kernel ask again.
+// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. known: see edgesKnown. If it is
+// false, no answer counts.
 func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
 	n := f.Source.Current().Network
 	addresses, from := f.Interface.Askable(n)

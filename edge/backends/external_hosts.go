@@ -29,8 +29,8 @@ const (
 // A Lookup returns a host's IPv4 addresses, without search domains if host ends with a dot.
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// NewLookup queries the servers in /etc/resolv.conf through device only. An empty device: the
-// system's resolver, through any.
+// NewLookup returns a Lookup that queries the servers in /etc/resolv.conf through device only. If
+// device is empty, the system's resolver is used, through any device.
 func NewLookup(device string) Lookup {
 	r := net.DefaultResolver
 	if device != "" {

@@ -68,7 +68,8 @@ type joined struct {
 // resets.
 //
 // The kernel's program knows sockets by their order. After a restart of the other program, its socket comes after the
-// Resetter's, which then gets SYNs of other hosts, and drops them. Within 100 ms it notices this, and leaves the port.
+// Resetter's, which then gets SYNs of other hosts, and drops them. Within 100 ms the Resetter notices the restart, and
+// leaves the port.
 func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip.Addr)) *Resetter {
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }

@@ -54,7 +54,7 @@ func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 }
 
 // WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. Not proven:
-// the kernel learned the MAC some time ago. It confirms it now, which takes up to ten seconds.
+// the kernel learned the MAC some time ago. The kernel confirms the MAC now, which takes up to ten seconds.
 func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
 	if err := Solicit(a.device, a.from(), address); err != nil {
 		return "", false, err

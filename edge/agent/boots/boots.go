@@ -15,13 +15,13 @@ import (
 
 // A VM is the state of one VM of the cluster.
 type VM struct {
-	// Runs is true while it runs with an interface on the network.
+	// Runs is true while the VM runs with an interface on the network.
 	Runs bool
 	// Leased is true if one of its MACs has a lease, valid or expired.
 	Leased bool
 }
 
-// Timelines are those of the tracked VMs. The zero value tracks none.
+// Timelines has a timeline for each tracked VM. The zero value tracks none.
 type Timelines struct {
 	of map[string]timeline
 	// quiet is since when no VM has had connections through this edge, zero while some have. From is since when this edge judges
@@ -29,7 +29,7 @@ type Timelines struct {
 	quiet, from time.Time
 }
 
-// A timeline is when a VM was first seen, and each of its steps.
+// A timeline has the time when a VM was first seen, and when each of its steps was.
 type timeline struct {
 	since time.Time
 	seen  map[network.BootStep]time.Time

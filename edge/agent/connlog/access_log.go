@@ -25,8 +25,8 @@ const (
 	sourceShare  = 5
 )
 
-// A lineLimit counts the lines of one period, with at most one source for each. The zero value is a period that
-// is over: call turn before take.
+// A lineLimit counts the lines of one period, in total and by source. It has no source without a line. The zero
+// value is a period that is over: call turn before take.
 type lineLimit struct {
 	began  time.Time
 	logged int

@@ -37,9 +37,9 @@ func (a Admission) Same(b Admission) bool {
 		slices.Equal(listenerNames(a.Network), listenerNames(b.Network))
 }
 
-// Admit selects the listeners of a view that may be served: their address is admissible (see
-// Interface.Admissible), and one of their backends is reachable. Envoy could listen without the address,
-// but would not notice a replaced interface.
+// Admit selects the listeners of a view that may be served: those whose address is admissible (see
+// Interface.Admissible) and that have a reachable backend. Envoy could listen without the address, but
+// would not notice a replaced interface.
 func Admit(v inforce.View, cut CutOff, admissible func(netip.Addr) error) Admission {
 	out := Admission{Network: v.Network, CutOff: cut, Read: true}
 	out.Network.Listeners = nil
@@ -93,8 +93,8 @@ func Refuse(v inforce.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
-// Keep admits the listeners of v whose addresses last admitted, while the kernel does not report,
-// because of err.
+// Keep is for the time while the kernel does not report, because of err. It admits the listeners of v
+// whose addresses are open in last.
 func Keep(last Admission, v inforce.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
@@ -110,8 +110,8 @@ func Keep(last Admission, v inforce.View, err error) Admission {
 }
 
 // publishedByHyperShift reports whether HyperShift published a backend's endpoint, or no endpoint names
-// it. Only such a fault makes an edge unready: a fault of an endpoint that a user publishes affects that
-// endpoint only.
+// the backend. Only a fault of such a backend makes an edge unready: a fault of an endpoint that a user
+// publishes affects that endpoint only.
 func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	named := false
 	for _, e := range endpoints {

@@ -101,7 +101,7 @@ func (p *Proxy) admit() Admission {
 }
 
 // serves returns nil if Envoy accepts connections. some is why Envoy has none of the admissible
-// listeners. It requires less than follows does: a plan change, a refused listener, an address
+// listeners. serves requires less than follows does: a plan change, a refused listener, an address
 // that only the next pod has, or a slow Envoy must not make both edges stop serving, since then
 // neither takes over. Until the kernel has reported, an Envoy with a listener of the plan counts
 // as serving: a previous proxy configured it.
@@ -175,7 +175,7 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 	}
 }
 
-// look asks Envoy once, and returns when to ask again. In the first moment it ignores bad answers.
+// look asks Envoy once, and returns when to ask again. While moment is true, bad answers are ignored.
 func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duration {
 	asked := time.Now()
 	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
@@ -238,8 +238,8 @@ func (p *Proxy) waitForBackends(ctx context.Context) {
 	}
 }
 
-// follows returns nil if every listener of the plan accepts connections. all is why Envoy lacks
-// one.
+// follows returns nil if every listener of the plan accepts connections. all is why Envoy lacks one
+// of them.
 func (p *Proxy) follows(a Admission, all error) error {
 	if a.Missing != nil {
 		return a.Missing

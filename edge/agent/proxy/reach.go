@@ -19,11 +19,11 @@ const (
 //
 // Envoy gives a new connection to the worker with the fewest connections. So connections that are
 // opened together go to different workers only if all had equally many before. A worker that
-// hangs keeps its connections. Others with fewer get all further ones: checks would be good and
-// prove nothing. So all connections of a check stay open until each is answered. No check is a
-// proof while an earlier one was answered and is not closed, or while an older one has been open
-// for hungTicks: the other workers have closed theirs, and so have fewer. One case is not
-// noticed: a worker hangs between closing a connection and counting this.
+// hangs keeps its connections. Workers with fewer connections get all further ones, so checks
+// would be good and prove nothing. So all connections of a check stay open until each is answered.
+// No check is a proof while an earlier one was answered and is not closed, or while an older one
+// has been open for hungTicks: the other workers have closed their connections, and so have fewer.
+// One case is not noticed: a worker hangs between closing a connection and counting the close.
 type Reach struct {
 	// Reached: a recent check was good.
 	Reached bool

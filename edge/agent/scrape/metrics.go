@@ -25,7 +25,7 @@ const metricsConnections = 8
 // Metrics serves Prometheus metrics while the plan has a port for them. A fault does not affect VMs
 // or readiness.
 type Metrics struct {
-	// Interface is the edge's on the network. While the kernel forwards packets, nothing is served.
+	// Interface is the edge's interface on the network. While the kernel forwards packets, nothing is served.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Device is the pod's interface on the cluster network.

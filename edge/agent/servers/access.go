@@ -24,7 +24,7 @@ const loopback = "lo"
 
 // An Access runs the access proxy of one edge.
 type Access struct {
-	// Interface is the edge's on the network. While the kernel forwards packets, nothing is served.
+	// Interface is the edge's interface on the network. While the kernel forwards packets, nothing is served.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Device is the pod's interface on the cluster network.

@@ -13,16 +13,16 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// bootsInterval is how often VMs and leases are looked at. A lease is seen so much later.
+// bootsInterval is how often VMs and leases are looked at. A new lease is seen at most this much later.
 const bootsInterval = 5 * time.Second
 
 // Boots follows VMs that boot on one network. It is safe for concurrent use.
 type Boots struct {
-	// Steps returns those that edges of the network see. VMs returns the cluster's VMs by name. False: they are not all
-	// known yet.
+	// Steps returns the steps that edges of the network see. VMs returns the cluster's VMs by name. False: they are not
+	// all known yet.
 	Steps func() []network.BootStep
 	VMs   func() (map[string]boots.VM, bool)
-	// Connected returns the value of reported.EdgeReport.
+	// Connected returns Connected of reported.EdgeReport.
 	Connected func() string
 	// Report gets what Timelines.Report returns.
 	Report func(all []reported.Boot, omitted int)

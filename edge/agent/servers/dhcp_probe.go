@@ -56,7 +56,7 @@ func (d *DHCPServers) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("probe for DHCP servers: %w", err)
 	}
-	// The edge address is the only one that moves no VM as a sender.
+	// A question from another address of the edge would move VMs.
 	from := &ipv4.ControlMessage{Src: d.View().Edge.Address.AsSlice()}
 	everyone := netip.AddrPortFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), dhcpv4.ServerPort)
 	if _, err := ipv4.NewPacketConn(conn).WriteTo(question, from, net.UDPAddrFromAddrPort(everyone)); err != nil {

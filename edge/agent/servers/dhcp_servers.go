@@ -38,11 +38,11 @@ type DHCPServers struct {
 
 	chosen chan choice
 	seen   sightings.Hosts
-	// found limits what new servers cause.
+	// found limits the log lines and the lookups of new servers.
 	found rate.Sometimes
 }
 
-// A choice is a server that a VM named, or that answered the edge if the VM is empty.
+// A choice is a server that a VM chose. Without a VM, the server answered a probe of the edge.
 type choice struct {
 	server netip.Addr
 	vm     string

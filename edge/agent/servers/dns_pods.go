@@ -17,7 +17,7 @@ import (
 
 // A PodDNS answers pods if the plan requires that.
 type PodDNS struct {
-	// Interface is the edge's on the network. While the kernel forwards packets, pods are not answered.
+	// Interface is the edge's interface on the network. While the kernel forwards packets, pods are not answered.
 	Interface serving.Interface
 	Source    *inforce.Source
 	// Handler has no upstreams, VMs and MACs.
