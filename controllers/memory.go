@@ -16,13 +16,13 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The zero value is empty.
+// A memory has what is remembered of each hosted cluster. The zero value is empty.
 type memory struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]remembered
 }
 
-// The zero value is for a hosted cluster that was not seen yet.
+// A remembered is what is remembered of one hosted cluster. The zero value is for a cluster that was not seen yet.
 type remembered struct {
 	// reported is the last report. Nil: none.
 	reported *gather.LastReport

@@ -99,7 +99,8 @@ func (o *Outcome) keep(w gather.World, want *unstructured.Unstructured) {
 	}
 }
 
-// needs is true for an obsolete object whose replacement was not written.
+// needs reports whether an obsolete object must stay, because an object of its network, or one that all edges need, was
+// not written. That object could be its replacement.
 func (o *Outcome) needs(obsolete metav1.PartialObjectMetadata) bool {
 	return slices.ContainsFunc(o.failed, func(e *WriteError) bool {
 		return e.ofAll() || e.ofNetwork(obsolete.Labels[wire.LabelNetwork])

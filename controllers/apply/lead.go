@@ -1,5 +1,5 @@
 // This file makes load balancers of hosted clusters forward to edges, gives them back to HyperShift, and removes the
-// endpoints that remain. It decides nothing. Each write has the UID that was read as a precondition: another object may
+// endpoints that remain. It decides nothing. A precondition of each write is the UID that was read: another object may
 // have got the name.
 
 package apply
@@ -126,7 +126,7 @@ func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
 }
 
-// references returns nil for an address of Endpoints without a reference.
+// references returns what each address in u, Endpoints, refers to. Nil: the address has no reference.
 func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
 	var out []*corev1.ObjectReference

@@ -57,8 +57,7 @@ func OfACD(n network.Network, ns string) string {
 
 // OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with this address on n, and the NAD of
 // wire.TryNADName that it needs. The pod sends to the routers of the VMs. If ok is false, no such NAD is needed: the
-// pod joins the NAD of the VMs, and sends to the next-hop VIP. Multus then sets this route, but some releases of it
-// do not.
+// pod joins the NAD of the VMs, and Multus sets its default route to the next-hop VIP. Some releases of Multus do not.
 func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {
 	held := []netip.Prefix{netip.PrefixFrom(address, n.CIDR.Bits())}
 	if n.Attachment.EdgeNADConfig == "" {
@@ -100,8 +99,8 @@ func encoded(all []selection) string {
 // heldBy returns the addresses of e's interface on n, and those of the interface that holds the VIPs, if there is
 // one. Their order matters:
 //
-// If arp_announce is above 0, the kernel sends ARP requests from the device's first address. That must be the
-// next-hop VIP for failover announcements to take effect.
+// Where arp_announce is above 0, the kernel sends ARP requests for targets outside of the network from the device's
+// first address. For failover announcements to take effect, this must be the next-hop VIP.
 //
 // On a network of OVN-Kubernetes, the edge address is first. OVN makes a port's MAC from 0a:58 and its first address
 // (ovn-kubernetes, allocator/pod/pod_annotation.go). With the next-hop VIP there, both edges would have the same MAC.

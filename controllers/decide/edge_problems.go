@@ -109,7 +109,7 @@ func (w view) missingEdges() problem.Problems {
 }
 
 // overdue returns what follows if e has been unavailable for long. Its peer may be on hold for it. Either the operator
-// waits for its node, or nothing prevents a drain of the peer's node any longer.
+// waits for e's node, or nothing prevents a drain of the peer's node any longer.
 func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)
 	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {

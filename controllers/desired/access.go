@@ -54,8 +54,8 @@ func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// AccessPolicy admits pods of the user's namespaces to the access ports of edges, and clients of load balancers to
-// theirs. Nil: only HyperShift's own policies admit pods.
+// AccessPolicy admits pods of the user's namespaces to the access ports of edges, and clients of load balancers to the
+// ports of these. Nil: only HyperShift's own policies admit pods.
 func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
 	ports := map[uint16]bool{}

@@ -124,7 +124,7 @@ func podAnnotations(n network.Network, networks, container string) map[string]st
 	return out
 }
 
-// pod returns the spec of a pod on n. It needs the NAD's resource once, so only the first container requests it.
+// pod returns the spec of a pod on n. A pod needs the NAD's resource once, so only the first container requests it.
 func pod(n network.Network, away []string, containers ...*corev1ac.ContainerApplyConfiguration) *corev1ac.PodSpecApplyConfiguration {
 	withResource(containers[0], n.Attachment.ResourceName)
 	pod := corev1ac.PodSpec().
@@ -215,7 +215,7 @@ func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 	return strconv.FormatInt(r.Limits.Memory().Value()/10*9, 10)
 }
 
-// memoryOfEnvoy is in bytes.
+// memoryOfEnvoy returns the memory limit of Envoy's container in bytes.
 func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memory().Value()) }
 
 // envoyContainer gets no token, and reads its configuration from a Unix socket. `oooi-edge proxy` limits its open files.

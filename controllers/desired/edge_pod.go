@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// EdgePod returns the pod of e, as its Deployment would create it. For a network without servers, it has all of them.
+// EdgePod returns the pod of e, as its Deployment would create it. If n has no servers, the pod has all that exist.
 func EdgePod(n network.Network, e network.Edge, r Release, ns string) *corev1.Pod {
 	if len(n.Services) == 0 {
 		n.Services = network.AllServices()

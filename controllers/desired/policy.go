@@ -253,7 +253,7 @@ func toProxy(at string) []*egressRule {
 	return rules
 }
 
-// anywhereBut allows these ports at all addresses except those in there, and except addresses of no host or of the cloud.
+// anywhereBut allows these ports at all addresses except those in there, and except network.NoDestinations.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	block := networkingv1ac.IPBlock().WithCIDR(all.String())

@@ -115,8 +115,8 @@ func refusedOf(d appsv1.Deployment) string {
 	return ""
 }
 
-// ending reports whether d has no pod because a previous one must end first. Clusters that do not count terminating
-// pods need the second way.
+// ending reports whether d has no pod because a previous one must end first. In a cluster that does not count
+// terminating pods, a complete rollout without a pod shows this.
 func ending(d appsv1.Deployment) bool {
 	s := d.Status
 	if s.ObservedGeneration < d.Generation || s.Replicas > 0 {

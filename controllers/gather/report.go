@@ -34,7 +34,7 @@ type LastReport struct {
 }
 
 // overlay sets the condition that was written last in hc if the cache does not have it yet, so that it gets no second
-// Event. A cache that is older for longer than own.UnseenFor is of a restored etcd.
+// Event. If the cache stays older for longer than own.UnseenFor, etcd was restored, and the cache counts.
 func (l *LastReport) overlay(hc *hyperv1.HostedCluster, now time.Time) {
 	if l == nil || l.Version == "" || now.Sub(l.At) >= own.UnseenFor {
 		return
