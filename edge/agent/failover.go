@@ -263,7 +263,7 @@ func (f *Failover) look() {
 
 func (f *Failover) degraded(err error) {
 	now := degradationOf(err)
-	f.Metrics.setDegraded(err)
+	f.Metrics.SetBool(metrics.FailoverDegraded, err != nil)
 	f.mu.Lock()
 	was := f.view.report.Degraded
 	f.view.report.Degraded = now

@@ -58,4 +58,4 @@ func (m *FailoverMetrics) announced(cause string, first bool, err error) {
 	m.Counter(metrics.FailoverAnnouncements).WithLabelValues(result).Inc()
 }
 
-func (m *FailoverMetrics) setDegraded(err error) { m.SetBool(metrics.FailoverDegraded, err != nil) }
+
