@@ -57,5 +57,3 @@ func (m *FailoverMetrics) announced(cause string, first bool, err error) {
 	}
 	m.Counter(metrics.FailoverAnnouncements).WithLabelValues(result).Inc()
 }
-
-
