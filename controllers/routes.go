@@ -58,7 +58,7 @@ func itself(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
-// everyCluster is for changes that affect all relevant clusters.
+// everyCluster returns all relevant clusters, for a change that affects all of them.
 func (r *Reconciler) everyCluster(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.reader().Clusters(ctx)
 }
@@ -68,7 +68,7 @@ func (r *Reconciler) inNamespace(ctx context.Context, o client.Object) []reconci
 	return r.reader().Clusters(ctx, client.MatchingFields{watch.ByControlPlane: o.GetNamespace()})
 }
 
-// ofService is for a Service, which may be one of oooi.
+// ofService returns the clusters for a Service. oooi's own Service also shows that the cache has the last write.
 func (r *Reconciler) ofService(ctx context.Context, o client.Object) []reconcile.Request {
 	if own.IsService(o.GetName()) {
 		return r.ownOf(own.ServiceKind)(ctx, o)
@@ -136,7 +136,8 @@ func (r *Reconciler) neighborsOfHostedCluster(ctx context.Context, o client.Obje
 	return r.neighborsOn(ctx, networks.All(objects, serves), client.ObjectKeyFromObject(o))
 }
 
-// neighborsOfNodePool uses o and not the cache, because o may be deleted.
+// neighborsOfNodePool returns the clusters on o's networks, and those that had o's cluster as a neighbor. It does not
+// read o from the cache, because o may be deleted.
 func (r *Reconciler) neighborsOfNodePool(ctx context.Context, o client.Object) []reconcile.Request {
 	np, ok := o.(*lenient.NodePool)
 	if !ok {

@@ -33,7 +33,8 @@ import (
 // StatusEvery is how often an unchanged status is stored again, as long as passes of its cluster succeed.
 const StatusEvery = 10 * time.Minute
 
-// storable is not ok if nothing is served, or if the operator has no rights in the control plane namespace.
+// storable returns the Report to store. ok is false if nothing is served, or if the operator has no rights in the control
+// plane namespace.
 func storable(w gather.World, d decide.Decision, v verdict, build string) (r explain.Report, ok bool) {
 	if d.Action == decide.Ignore || d.Action == decide.Remove || !w.HasControlPlane() || w.Binding == nil {
 		return v.Report, false
@@ -91,7 +92,7 @@ func (r Reporter) keep(ctx context.Context, w gather.World, d decide.Decision, v
 	return report
 }
 
-// writeStatus does not change an object of that name that is not oooi's.
+// writeStatus stores s. It does not change an object of that name that is not oooi's.
 func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Report) error {
 	key := own.StatusKey(w.ControlPlane.Namespace)
 	live := &metav1.PartialObjectMetadata{}

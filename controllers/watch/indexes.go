@@ -53,7 +53,7 @@ func IndexesOf(o client.Object) []Index {
 	return nil
 }
 
-// addIndexes must be called once for each kind.
+// addIndexes adds the indexes of o's kind to indexer. Call it once for each kind.
 func addIndexes(ctx context.Context, indexer client.FieldIndexer, o client.Object) error {
 	for _, x := range IndexesOf(o) {
 		if err := indexer.IndexField(ctx, o, x.Name, x.Values); err != nil {
@@ -118,7 +118,7 @@ func NetworkValues(a network.Attachment) []string {
 	return []string{a.String(), Layer2Value(a.Layer2)}
 }
 
-// Layer2Value cannot be the name of a NAD.
+// Layer2Value returns the index value of a layer-2 network. It cannot be the name of a NAD.
 func Layer2Value(layer2 string) string { return "layer2:" + layer2 }
 
 // StoredPlan returns the plan in a ConfigMap. Zero: there is none, or it cannot be read.

@@ -91,8 +91,8 @@ func (s Stale) Error() string { return string(s) }
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
 
-// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. It is
-// called repeatedly while an answer is missing. See Away and Unanswered.
+// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. While an
+// answer is missing, the function is called repeatedly. See Away and Unanswered.
 type AnswerFunc func(err error, due time.Time)
 
 // FollowServes calls tell with each answer of Serves until ctx ends: at each change, every

@@ -43,8 +43,8 @@ type planFiles struct {
 	// copy is the file of the watcher, if it has a name. published: this container writes it.
 	copy      sharedfiles.Shared
 	published bool
-	// away reports whether the watcher, another container, has stopped. gone is since when that is true,
-	// and the mounted plan is newer. Zero: it is not.
+	// away reports whether the watcher, another container, has stopped. gone is since when the watcher is
+	// away while the mounted plan is newer. Zero: one of these does not hold.
 	away func() bool
 	gone time.Time
 }

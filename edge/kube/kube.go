@@ -150,7 +150,8 @@ func markedDefault(annotations string) string {
 	return ""
 }
 
-// lister lists and watches one resource of the namespace. If only is nil: all objects.
+// lister lists and watches one resource of the namespace: the objects that only selects, or all if
+// it is nil.
 func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOptions)) cache.ListerWatcher {
 	if only == nil {
 		only = func(*metav1.ListOptions) {}
@@ -160,8 +161,8 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 
 // follow watches objects until ctx ends, and retries while the API server is unavailable. It
 // calls h for every object and every change, after keep has reduced the object, as in the store.
-// Seen reports whether the first list is complete. answered gets the result of each request if
-// there is a keep. Both may be nil.
+// Seen reports whether the first list is complete. answered gets the result of each request, but
+// only if keep is not nil. keep and answered may be nil.
 func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler, answered func(error)) (store cache.Store, seen func() bool) {
 	if keep != nil {
 		l = newPagedLister(l, keep, answered)

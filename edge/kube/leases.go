@@ -142,7 +142,7 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 }
 
 // take records a lease, unless a newer version is known: a watch lags behind the edge's own
-// writes. Or the API server has lost the newer version.
+// writes, or the API server has lost the newer version.
 func (s *Leases) take(o *keptLease) {
 	if o.err != nil {
 		return

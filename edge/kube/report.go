@@ -26,7 +26,7 @@ const (
 	reportRetry = 5 * time.Second
 	// reportEvery is how often a report may change after reportBurst changes, which a VM can cause.
 	reportEvery, reportBurst = 10 * time.Second, 10
-	// reportRecheck is how often the stored report is compared with the current one, which a returned pod may have overwritten.
+	// reportRecheck is how often the stored report is compared with the current one: a returned pod may have overwritten it.
 	reportRecheck = 10 * time.Minute
 	// reportRenew is how often the time of an unchanged report is written: for 500 hosted clusters of two edges, eight writes a
 	// second.

@@ -13,9 +13,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// edgeConfig returns a CNI configuration with the plugins taken and static addresses, which Multus reads from the pod's
-// annotation. A tuning plugin sets the sysctls that edges need. If forwardByDefault is false, CRI-O already disables
-// forwarding, and only the sysctls in OpenShift's allow-list for the plugin are set.
+// edgeConfig returns a CNI configuration with the plugins in taken. The addresses are static: Multus reads them from the
+// pod's annotation. A tuning plugin sets the sysctls that edges need. If forwardByDefault is false, CRI-O already disables
+// forwarding, and only the sysctls in OpenShift's allow-list for the tuning plugin are set.
 func edgeConfig(conf map[string]any, taken []map[string]any, forwardByDefault bool) string {
 	first := taken[0]
 	first["ipam"] = map[string]any{"type": "static"}

@@ -40,7 +40,8 @@ type Nodes struct {
 	ForwardByDefault bool
 }
 
-// Attach returns the network of o and how an edge joins it. If none can, the Attachment is zero and the problem an Error.
+// Attach returns the network of o and how an edge joins it. If no edge can join, the Attachment is zero, and the problem
+// is an Error.
 func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	if o.Config == "" {
 		return network.Attachment{}, o.problem(problem.NADConfigMissing, nil)

@@ -198,7 +198,7 @@ func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *prob
 	return nil
 }
 
-// unsupportedSRIOV requires a node with a virtual function for an edge.
+// unsupportedSRIOV returns a problem if no node has a virtual function for an edge, or nil.
 func unsupportedSRIOV(o Object, nodes Nodes) *problem.Problem {
 	switch {
 	case o.ResourceName == "":

@@ -205,9 +205,9 @@ func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, network.FieldAdditionalNetworks, network.KeyNetwork)}
 }
 
-// Wanted returns the names of the networks that must not be removed: those that some
-// NodePool names, and those that some VM still uses, of last, the plan in force, too. If annotation network selects one,
-// the networks of NodePools are only that one, and those that NodePools boot from.
+// Wanted returns the names of the networks that must not be removed: those that some NodePool names, and those that some
+// VM still uses, also if only last, the plan in force, has them. If annotation network selects a network, NodePools count
+// only for this network and for those that they boot from.
 func Wanted(o objects.Objects, last network.Plan) []string {
 	boots := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {

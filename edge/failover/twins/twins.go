@@ -33,7 +33,7 @@ const (
 	// silent twin is called meanwhile.
 	kept   = 60
 	called = 20
-	// replaced is for how many intervals a twin is silent when another pod of its pair counts.
+	// replaced is for how many intervals a twin must be silent until another pod of its pair counts.
 	replaced = 3
 	// settled is for how many intervals in a row an edge must serve until it never yields.
 	settled = 6
