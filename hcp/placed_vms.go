@@ -54,7 +54,6 @@ func evictionOf(strategy string, migratable bool) Eviction {
 	return EvictionStops
 }
 
-// migratable reports whether KubeVirt can migrate a VirtualMachineInstance.
 func migratable(u unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {

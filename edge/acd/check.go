@@ -150,7 +150,6 @@ func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 	return &Verdict{Answers: answers, Probed: true}
 }
 
-// inUse returns an error that names each conflict.
 func inUse(all []reported.UsedAddress) error {
 	var out []string
 	for _, t := range all {

@@ -130,7 +130,6 @@ func (f *Failover) onLink() []netip.Addr {
 	return slices.DeleteFunc(n.SharedAddresses(), func(a netip.Addr) bool { return a == n.NextHopVIP || f.Interface.Admissible(a) != nil })
 }
 
-// carrier reports whether the interface has a link.
 func (f *Failover) carrier() bool {
 	_, err := f.Interface.Addresses()
 	return err == nil

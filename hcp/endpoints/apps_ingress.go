@@ -301,7 +301,6 @@ func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
 	}
 }
 
-// enabled reports whether hc has a capability.
 func enabled(hc *hyperv1.HostedCluster, c hyperv1.OptionalCapability) bool {
 	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, c)
 }

@@ -53,8 +53,7 @@ type kind struct {
 	// name is "<group> <Kind>".
 	name       string
 	namespaced bool
-	// add adds an object in JSON.
-	add func([]byte) error
+	add        func([]byte) error
 }
 
 func (d *Dump) kinds() []kind {

@@ -62,7 +62,6 @@ func maxVMs(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	return n + surge(np.Spec.Management, n)
 }
 
-// surge returns how many VMs an update adds.
 func surge(m hyperv1.NodePoolManagement, size int) int {
 	if m.UpgradeType == hyperv1.UpgradeTypeInPlace || m.Replace != nil && m.Replace.Strategy == hyperv1.UpgradeStrategyOnDelete {
 		return 0

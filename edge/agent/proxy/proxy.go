@@ -65,7 +65,6 @@ type Proxy struct {
 	// looked is when Serving was set, in nanoseconds of Unix time.
 	looked atomic.Int64
 
-	// last is the latest Admission.
 	last Admission
 
 	// envoy is the last answer to the question whether Envoy serves.

@@ -17,7 +17,6 @@ func envoyOfAll() []string {
 	return []string{"server_live", "server_uptime", "server_memory_allocated", "server_memory_heap_size", "listener_manager_lds_update_rejected", "cluster_manager_cds_update_rejected", "ratelimit_gate_error"}
 }
 
-// A named is one backend or listener.
 type named struct{ inEnvoy, inPlan string }
 
 // EnvoyMetrics returns the metrics in all that belong to n.

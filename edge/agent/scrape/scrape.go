@@ -83,7 +83,6 @@ func (s *Scrape) Gather() ([]*dto.MetricFamily, error) {
 	return s.last, nil
 }
 
-// scrape reads the metrics at a socket.
 func scrape(socket string) ([]*dto.MetricFamily, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

@@ -42,7 +42,6 @@ func (d *DNS) Run(ctx context.Context) error {
 	return serving.While(ctx, &d.Status, d.Log, triggers, d.admissible, d.serve)
 }
 
-// at returns the address to serve at.
 func (d *DNS) at() netip.AddrPort { return serving.ServiceAddress(d.Source, d.Listen, dnsPort) }
 
 // admissible returns nil if DNS may be served. The resolvers must be reachable only if the

@@ -35,7 +35,6 @@ func (s *NTP) Run(ctx context.Context) error {
 	return serving.While(ctx, &s.Status, s.Log, triggers, s.admissible, s.serve)
 }
 
-// at returns the address to serve at.
 func (s *NTP) at() netip.AddrPort { return serving.ServiceAddress(s.Source, s.Listen, ntpPort) }
 
 // admissible returns nil if NTP may be served.
