@@ -35,7 +35,8 @@ func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Proble
 			pinned = append(pinned, n.Attachment)
 		}
 		if keepsRole(in, n, s) {
-			problems = append(problems, pinnedRole(n, s))
+			args := problem.Args{"nodePools": slices.Sorted(slices.Values(s.NodePools))}
+			problems = append(problems, n.Problem(problem.PinnedRole, args, network.FieldAdditionalNetworks))
 			booted = append(booted, n.Name)
 			continue
 		}

@@ -17,10 +17,6 @@ func keepsRole(in served.Input, n network.Network, s network.NetworkRequest) boo
 	return n.Primary && !s.Primary && slices.Contains(in.BootedFrom, n.Name)
 }
 
-func pinnedRole(n network.Network, s network.NetworkRequest) problem.Problem {
-	return n.Problem(problem.PinnedRole, problem.Args{"nodePools": slices.Sorted(slices.Values(s.NodePools))}, network.FieldAdditionalNetworks)
-}
-
 // notSelected returns a problem for each network of last that VMs use although annotation network does not select it.
 // NodePools that boot from it have an Error of their own.
 func notSelected(in served.Input, last network.Plan) problem.Problems {

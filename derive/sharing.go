@@ -36,9 +36,10 @@ func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 		var ps problem.Problems
 		for _, u := range others {
 			if theirs, cause := yieldsTo(n, u, last); cause != "" {
-				ps = append(ps, sharedAddresses(n, theirs, u, cause))
+				keys, ranges := conflict(n, theirs)
+				ps = append(ps, n.Problem(cause, problem.Args{"hostedCluster": {u.Name}, "addresses": ranges}, keys...))
 			} else if !has(last, n) && getsOffersFrom(n, u) {
-				ps = append(ps, pendingOn(n, u))
+				ps = append(ps, n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": {u.Name}}))
 			}
 		}
 		return ps
@@ -135,18 +136,9 @@ func getsOffersFrom(n network.Network, u OtherCluster) bool {
 	})
 }
 
-func pendingOn(n network.Network, u OtherCluster) problem.Problem {
-	return n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": {u.Name}})
-}
-
 func conflictsWith(n network.Network, other network.Network) bool {
 	keys, _ := conflict(n, other)
 	return len(keys) > 0
-}
-
-func sharedAddresses(n network.Network, theirs network.Network, u OtherCluster, c problem.Cause) problem.Problem {
-	keys, ranges := conflict(n, theirs)
-	return n.Problem(c, problem.Args{"hostedCluster": {u.Name}, "addresses": ranges}, keys...)
 }
 
 // A usedRange is a range of addresses on a network, and the key that sets it.

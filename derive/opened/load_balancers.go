@@ -40,7 +40,9 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 		n.Access.LoadBalancers = &network.BalancedAccess{Here: n.Name == here}
 		if n.Name == here {
 			n.Access.LoadBalancers.Services = services
-			problems = append(problems, loadBalancersOpen(*n, services))
+			// A way into the network is always reported.
+			args := problem.Args{"services": {cmp.Or(namesOf(services), "none yet")}}
+			problems = append(problems, n.Problem(problem.LoadBalancersOpen, args, network.KeyAccess))
 		}
 	})
 	return out, problems
@@ -67,11 +69,6 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 			network.TrueFirst(slices.Contains(before, a), slices.Contains(before, b)))
 	})
 	return all[0]
-}
-
-// loadBalancersOpen says what anyone can reach on n. A way into the network is always reported.
-func loadBalancersOpen(n network.Network, services []network.BalancedService) problem.Problem {
-	return n.Problem(problem.LoadBalancersOpen, problem.Args{"services": {cmp.Or(namesOf(services), "none yet")}}, network.KeyAccess)
 }
 
 // LoadBalancersPending says that services do not forward to edges of n yet.
