@@ -56,8 +56,9 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	return out
 }
 
-// edgeNodesNotPermitted is an Error, since edges on other nodes may not reach the network. Selectors of NodePools are
-// not checked: HyperShift permits them for VMs.
+// edgeNodesNotPermitted returns the problem that the administrator does not permit labels of the user's selector. It is an
+// Error, since edges on other nodes may be unable to reach the network. Selectors of NodePools are not checked: HyperShift
+// permits them for VMs.
 func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problems {
 	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(s.EdgeNodes)), o.Permissions.NodeLabel)
 	if len(labels) == 0 {

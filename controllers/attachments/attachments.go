@@ -125,7 +125,8 @@ func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	return append([]netip.Prefix{hop, own}, others...), nil
 }
 
-// annotation is what Multus reads. Without vips, wire.Device has all addresses. Without route, it has no default route.
+// annotation returns the text that Multus reads. Without vips, wire.Device has all addresses. Without route, wire.Device
+// sets no default route.
 func annotation(n network.Network, held, vips []netip.Prefix, route []netip.Addr, ns string) string {
 	s := selection{Name: wire.EdgeNADName(n), Namespace: ns, Interface: wire.Device, IPs: held, DefaultRoute: route}
 	if n.Attachment.EdgeNADConfig == "" {

@@ -51,14 +51,14 @@ func objectsOf(w view, plan network.Plan, rollouts []Rolled) []*unstructured.Uns
 	return out
 }
 
-// planObject is the ConfigMap that edges follow.
+// planObject returns the ConfigMap that edges follow.
 func planObject(w view, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, corev1ac.ConfigMap(wire.PlanConfigMap, plan.Cluster.ControlPlaneNamespace).
 		WithLabels(wire.NamedLabels(wire.PlanConfigMap)).
 		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
 }
 
-// policyObject is the NetworkPolicy of the edges of plan. It is nil where the API server's addresses are unknown.
+// policyObject returns the NetworkPolicy of the edges of plan. Nil: the API server's addresses are unknown.
 func policyObject(w view, plan network.Plan) *unstructured.Unstructured {
 	reach := desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}
 	policy := desired.NetworkPolicy(reach, plan)
@@ -94,7 +94,7 @@ func publishedNodes(w view, n network.Network) []string {
 	return out
 }
 
-// networkAttachment is a NAD of n's edges. VMs use the original one.
+// networkAttachment returns a NAD for n's edges. VMs use the original one.
 func networkAttachment(w view, n network.Network, ns string, of attachments.NAD) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"config": of.Config}}}
 	u.SetGroupVersionKind(nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"))

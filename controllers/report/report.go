@@ -85,7 +85,7 @@ func conditionOf(w gather.World, d decide.Decision, v verdict, now time.Time) (c
 	return c, true
 }
 
-// Settings is a hash (8 hexadecimal digits) of all oooi annotations on o's HostedCluster, NodePools, Services and NADs.
+// Settings returns a hash (8 hexadecimal digits) of all oooi annotations on o's HostedCluster, NodePools, Services and NADs.
 // The condition's message ends with it. Annotations do not raise the generation, so scripts wait for a new hash.
 func Settings(o hcp.Objects) string {
 	var all []string

@@ -250,7 +250,7 @@ func (c Cluster) outdated() bool {
 	return slices.ContainsFunc(c.Edges, func(e Edge) bool { return e.Outdated })
 }
 
-// state is without regard to turns.
+// state returns the state of c, whatever its turn is.
 func (c Cluster) state(now time.Time) State {
 	changed := slices.DeleteFunc(slices.Clone(c.Edges), func(e Edge) bool { return e.Outdated })
 	has := func(h rollout.Health) bool {

@@ -62,7 +62,7 @@ func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems)
 	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
 }
 
-// cidrTooSmall is about a CIDR without room for the default addresses, or a list in edge-addresses that is too short.
+// cidrTooSmall returns the problem that the CIDR has no room for the default addresses, or that edge-addresses has too few.
 func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, gives bool) (problem.Problem, bool) {
 	switch {
 	case slices.ContainsFunc(own, func(a netip.Addr) bool { return !a.IsValid() }):

@@ -141,8 +141,8 @@ func keysOfTaken(d network.DHCP) []string {
 	return append(out, network.KeyDHCPRange)
 }
 
-// rangeTooSmall is about a pool with fewer addresses than the cluster may have VMs. It is an Error if no VM can get an
-// address. seen are the addresses that VMs report.
+// rangeTooSmall returns the problem that the pool has fewer addresses than the cluster may have VMs, an Error if no VM can
+// get one. seen are the addresses that VMs report.
 func rangeTooSmall(n network.Network, s network.NetworkRequest, seen []network.VMAddress) (problem.Problem, bool) {
 	free := n.DHCP.Unassigned()
 	has := free + reservedFor(n.DHCP, n.Name, seen)

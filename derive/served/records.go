@@ -96,8 +96,8 @@ func recordsAtEdges(n network.Network, own []network.Record, endpoints []network
 	return ps
 }
 
-// appsAddressIsEdge is about an address of an edge that the user set for the ingress. Nothing answers there, so the
-// record is left out.
+// appsAddressIsEdge returns the problem that the user set an address of an edge for the ingress. Nothing answers there,
+// so the record is left out.
 func appsAddressIsEdge(n network.Network, in Input) (problem.Problem, bool) {
 	for _, a := range in.Apps.Addresses {
 		if n.Runs(network.ServiceDNS) && slices.Contains(slices.Concat(n.HeldAddresses(), n.PublishedAddresses), a) {

@@ -89,8 +89,8 @@ func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) 
 	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": {e.Hosts[0]}, "address": {e.LoadBalancer.String()}, "holder": {by}})
 }
 
-// loadBalancerIsEdge is about an endpoint's load balancer with an address of n's edges. Published addresses do not
-// count: a load balancer may have the API server at another port.
+// loadBalancerIsEdge returns a problem for each endpoint whose load balancer has an address of n's edges. Published
+// addresses do not count: a load balancer may have the API server at another port.
 func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints []network.Endpoint) problem.Problems {
 	var ps problem.Problems
 	for _, e := range endpoints {

@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// NoServices is about a network whose services the user disabled. A secondary network that does not run may have none, if
-// annotation services is explicitly empty.
+// NoServices returns the problem that the user disabled all services of s. A secondary network that does not run may have
+// none, if annotation services is explicitly empty.
 func (in Input) NoServices(s network.NetworkRequest) problem.Problems {
 	switch {
 	case s.Primary:

@@ -68,7 +68,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	return ps
 }
 
-// imagesElsewhere is about addresses that nodes dial for images and that lead to edges, or into the hosted cluster.
+// imagesElsewhere returns problems of addresses that nodes dial for images. These lead to edges or into the hosted cluster.
 func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
 	fields := []string{"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"}
 	var ofEdges []string

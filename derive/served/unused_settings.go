@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unusedSettings is about addresses without an effect. gives is true if edges run DHCP, from the pool r.
+// unusedSettings returns the problems of addresses without an effect. gives is true if edges run DHCP, from the pool r.
 func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) problem.Problems {
 	var ps problem.Problems
 	if all := s.Settings.EdgeAddresses; len(all) > len(network.Roles()) {
@@ -32,7 +32,7 @@ func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) probl
 	return ps
 }
 
-// dhcpSettingsUnused is for edges that do not run DHCP.
+// dhcpSettingsUnused returns the problem that s has settings for DHCP, which edges do not run.
 func dhcpSettingsUnused(s network.NetworkRequest) problem.Problems {
 	var keys []string
 	for _, set := range []struct {

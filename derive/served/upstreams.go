@@ -11,7 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// upstreams also returns a problem for each server that is left out. If none remains, other names do not exist.
+// upstreams returns the upstream servers of n, and a problem for each one that is left out. If none remains, other names
+// do not exist.
 func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.Upstreams, problem.Problems) {
 	up := network.Upstreams{Mode: network.UpstreamNone}
 	if s.Gateway.IsValid() {
@@ -49,8 +50,8 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 	return up, problems
 }
 
-// upstreamRefused is about a server that edges of n must not dial. A server on the network, or behind its gateway,
-// belongs to the user and needs no permission.
+// upstreamRefused returns the problem that edges of n must not dial server. A server on the network, or behind its
+// gateway, belongs to the user and needs no permission.
 func upstreamRefused(n network.Network, server netip.AddrPort, in Input) (problem.Problem, bool) {
 	a, args := server.Addr(), problem.Args{"server": {server.String()}}
 	permitted := network.AnyContains(in.Permissions.Destinations, a)
