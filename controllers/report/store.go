@@ -113,8 +113,8 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 	})
 }
 
-// Inputs is a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes from which plans
-// are made. Settings covers annotations. `oooi status` compares both with those of the current objects.
+// Inputs returns a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes from which
+// plans are made. Settings covers annotations. `oooi status` compares both with those of the current objects.
 func Inputs(o hcp.Objects) string {
 	var all []string
 	add := func(of metav1.Object, fields ...any) {
