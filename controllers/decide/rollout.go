@@ -3,7 +3,6 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -166,7 +165,7 @@ func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Un
 	}
 	for i, u := range r.edges {
 		if r.Steps[i].Unproven {
-			annotations := maps.Clone(u.GetAnnotations())
+			annotations := u.GetAnnotations() // A copy.
 			annotations[gather.UnprovenAnnotation] = "true"
 			u.SetAnnotations(annotations)
 		}
