@@ -4,7 +4,6 @@
 package endpoints
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,13 +69,13 @@ func publications(o objects.Objects) Reachable {
 // so the endpoint matches all connections there.
 func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *problem.Problem) {
 	e := network.Endpoint{
-		Name:   fmt.Sprintf("%s/%s:%d", svc.Name, h.Host, h.Port),
+		Name:   svc.Name + "/" + h.String(),
 		Origin: network.OriginService,
 		Hosts:  []string{h.Host},
 		Port:   h.Port,
 		Match:  network.MatchAny,
 	}
-	args := problem.Args{"service": {svc.Name}, "at": {fmt.Sprintf("%s:%d", h.Host, h.Port)}}
+	args := problem.Args{"service": {svc.Name}, "at": {h.String()}}
 	if h.Port == 443 {
 		e.Match = network.MatchServerName
 	}
