@@ -181,17 +181,6 @@ func (e Endpoint) NeededByNodes() bool {
 	return e.Origin == OriginHyperShift && PublishedAt(e.Name).Need != NeedNone
 }
 
-// VmPort is the port at which VMs answer for e. 0: VMs do not answer for e, or the port is unknown.
-func (e Endpoint) VmPort() uint16 {
-	switch {
-	case e.Backend.Kind != BackendVMs:
-		return 0
-	case e.Backend.Service != "":
-		return e.Backend.TargetPort
-	}
-	return e.Backend.Port
-}
-
 // Place is what VMs dial, for messages: "api.example.com:6443". Several places are separated by commas.
 func (e Endpoint) Place() string {
 	all := append(Lowered(e.Hosts), Texts(e.Addresses)...)

@@ -212,6 +212,17 @@ type Backend struct {
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
+// VMPort returns the port at which VMs answer for b. 0: VMs do not answer for b, or the port is unknown.
+func (b Backend) VMPort() uint16 {
+	switch {
+	case b.Kind != BackendVMs:
+		return 0
+	case b.Service != "":
+		return b.TargetPort
+	}
+	return b.Port
+}
+
 // IsAPI reports whether b is the hosted API server.
 func (b Backend) IsAPI() bool { return b.Kind == BackendPods && b.Service == APIService }
 

@@ -173,7 +173,7 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 	i := slices.IndexFunc(x.plan.Endpoints, func(o network.Endpoint) bool {
 		return o.Origin == network.OriginApps && o.Port == e.Port && slices.Contains(network.Lowered(o.Hosts), network.Lowered([]string{name})[0])
 	})
-	if i < 0 || x.plan.Endpoints[i].VmPort() == 0 {
+	if i < 0 || x.plan.Endpoints[i].Backend.VMPort() == 0 {
 		return x.refused(problem.AccessIngressUnknown, e, nil, network.KeyAppsAddress)
 	}
 	ingress := x.plan.Endpoints[i]
@@ -182,7 +182,7 @@ func (x accessStep) apps(e network.AccessEntry) problem.Problems {
 			return x.at(e, d, []netip.Addr{ingress.LoadBalancer})
 		}
 	}
-	d.TargetPort = ingress.VmPort()
+	d.TargetPort = ingress.Backend.VMPort()
 	return x.onVMs(e, d)
 }
 

@@ -164,7 +164,7 @@ func (x balancer) lastGood(have []network.BalancedService) []network.BalancedSer
 			has := slices.ContainsFunc(have, func(o network.BalancedService) bool { return o.Name == s.Name || o.HostedService == s.HostedService })
 			exists := slices.ContainsFunc(x.facts.LoadBalancers, func(o network.LoadBalancer) bool { return o.Service == s.Name })
 			waits := slices.ContainsFunc(x.plan.Endpoints, func(e network.Endpoint) bool {
-				return e.Origin == network.OriginApps && e.Backend.Service == s.Name && slices.Contains(s.Ports, e.VmPort())
+				return e.Origin == network.OriginApps && e.Backend.Service == s.Name && slices.Contains(s.Ports, e.Backend.VMPort())
 			})
 			if !has && !exists && waits {
 				out = append(out, s)

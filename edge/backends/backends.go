@@ -155,7 +155,7 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 		if !b.vmsSeen() {
 			return nil
 		}
-		return withPort(inUse(b.leases.All(), b.vms, time.Now()), vmPort(x))
+		return withPort(inUse(b.leases.All(), b.vms, time.Now()), x.VMPort())
 	case b.pods == nil || b.pods.Ready() != nil:
 		return nil
 	}
@@ -171,7 +171,7 @@ const maxPossible = 1024
 // possible returns where x may be: every address that the plan lets a VM have. It is for an edge
 // outside of a cluster. Envoy finds out which of them accept connections.
 func (b *Backends) possible(x network.Backend) []netip.AddrPort {
-	port := vmPort(x)
+	port := x.VMPort()
 	if port == 0 {
 		return nil
 	}
@@ -181,14 +181,6 @@ func (b *Backends) possible(x network.Backend) []netip.AddrPort {
 // byLease reports whether x selects every VM of the network.
 func byLease(x network.Backend) bool {
 	return x.Kind == network.BackendVMs && (x.Service == "" || x.ByLease)
-}
-
-// vmPort returns the port of VMs for x. 0: unknown.
-func vmPort(x network.Backend) uint16 {
-	if x.Service == "" {
-		return x.Port
-	}
-	return x.TargetPort
 }
 
 // inUse returns the addresses of the cluster's VMs: those with an unexpired lease, and those
