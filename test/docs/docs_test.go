@@ -59,6 +59,21 @@ takes effect only when no VM uses the network.
 - **A refused value** leaves the plan in force unchanged until you fix the value. If the value is for one of several networks that VMs boot
   from, only that network stays unchanged.
 - **A backup** of an object with an invalid value cannot be restored before you fix the value.
+
+## Who needs which rights
+
+oooi adds no roles for users. A user who can change an object can set its annotations:
+
+| task | right | role |
+| --- | --- | --- |
+| install and upgrade oooi, [limit hosted clusters](install.md#permissions) | all rights of a cluster administrator | platform team |
+| create a NetworkAttachmentDefinition | ~create~ on ~network-attachment-definitions~ in its namespace. The right gives access to every bridge and VLAN of the nodes | platform team |
+| publish a Service to VMs | ~patch~ on ~services~ in the control plane namespace | platform team |
+| opt in, and set annotations | ~patch~ on ~hostedclusters~ and ~nodepools~ in the namespace of the HostedCluster | owner of the hosted cluster |
+| read the condition | ~get~ on ~hostedclusters~ | owner of the hosted cluster |
+
+[security.md](security.md#who-can-do-what) describes what each role can and cannot do. [Troubleshooting](troubleshooting.md#rights) has
+the rights for the commands of ~oooi~.
 `
 
 // commonKeys are the settings that most users need, in the order of the page.

@@ -89,28 +89,33 @@ func menu(t *testing.T) (sections []string, pages map[string][]string) {
 
 const indexIntroduction = `# oooi
 
-One annotation on a HostedCluster serves DHCP, DNS, time and a proxy on the isolated VLAN of its KubeVirt VMs, so that they become
-nodes:
+oooi serves DHCP, DNS, time and a proxy on the isolated VLAN of KubeVirt VMs, so that the VMs become nodes of their hosted cluster. One
+annotation on the HostedCluster enables it:
 
     kubectl annotate hostedcluster/blue -n clusters hostedcluster.densityops.com/network=auto
 
-![VMs on an isolated VLAN get addresses, names and time from an edge, and reach their control plane through it. The operator makes a plan for the edge from what HyperShift has.](oooi.svg)
+![VMs on an isolated VLAN get addresses, names and time from an edge, and reach their control plane through it. The operator plans the edge from HyperShift's objects.](oooi.svg)
 
 ## Answers
 
 | question | where to look |
 | --- | --- |
-| What does it cost? | [Cost and risk](../README.md#cost-and-risk) |
+| What does oooi cost? | [Cost and risk](../README.md#cost-and-risk) |
 | How do I try it? | [See it work](../README.md#see-it-work) |
 | How do I start? | [Your first hosted cluster on a VLAN](first-cluster.md) |
 | Which annotations do I need? | [Only one](annotations.md#common) |
 | How do I publish the API server? Do I need OpenShift's router? | [Publish the control plane](publish.md) |
-| How does a bastion outside of the VLAN reach the API server? | [Who reaches what](publish.md#who-reaches-what). If it cannot: [through the router](clients.md) |
-| Can nodes boot? | [One command](troubleshooting.md) |
-| Can a VM attack an edge? | [Who can do what](security.md#who-can-do-what) |
+| The VLAN already has a DHCP server. What do I set? | [An existing VLAN](existing-vlan.md#an-existing-vlan) |
+| How do VMs pull images from my registry, or through my HTTP proxy? | [A mirror for images](existing-vlan.md#a-mirror-for-images), [through an HTTP proxy](networks.md#through-an-http-proxy) |
+| How many VMs and connections does an edge serve? | [Limits](networks.md#limits) |
+| How does a bastion outside of the VLAN reach the API server? | [Who reaches what](publish.md#who-reaches-what), or [through the router of the VLAN](clients.md#through-the-router) |
+| How does a CI pipeline check annotations? | [Check files in a pipeline](gitops.md#check-files-in-a-pipeline) |
+| Which rights does a tenant need? | [Who needs which rights](annotations.md#who-needs-which-rights) |
+| Can a tenant or a VM harm others? | [Who can do what](security.md#who-can-do-what) |
+| Can nodes boot? | [One command](troubleshooting.md) answers |
 | What happens when the node of an edge is drained? | [Drained and rebooted nodes](restore.md#drained-and-rebooted-nodes) |
 | What do I do after a restore with Velero? | [Restored from a backup](restore.md#restored-from-a-backup) |
-| How do I uninstall it, and keep the nodes? | [Keep the edges](install.md#keep-the-edges) |
+| How do I uninstall oooi, and keep the nodes? | [Keep the edges](install.md#keep-the-edges) |
 `
 
 // TestGoldenIndex: docs/index.md has each page of the menu, and then the others, with the title and the first sentence of each.
@@ -129,7 +134,7 @@ func TestGoldenIndex(t *testing.T) {
 	b.WriteString(indexIntroduction)
 	first := regexp.MustCompile(`(?s)^# ([^\n]+)\n\n([^\n].*?[.:])(?:\s|$)`)
 	for _, section := range append(sections, inside) {
-		fmt.Fprintf(&b, "\n## %s\n\n| page | |\n| --- | --- |\n", section)
+		fmt.Fprintf(&b, "\n## %s\n\n| page | content |\n| --- | --- |\n", section)
 		for _, p := range pages[section] {
 			m := first.FindStringSubmatch(texts[p])
 			if m == nil {
