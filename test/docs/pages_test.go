@@ -103,7 +103,7 @@ annotation on the HostedCluster enables it:
 | What does oooi cost? | [Cost and risk](../README.md#cost-and-risk) |
 | How do I try it? | [See it work](../README.md#see-it-work) |
 | How do I start? | [Your first hosted cluster on a VLAN](first-cluster.md) |
-| Which annotations do I need? | [Only one](annotations.md#common) |
+| Which annotations do I need? | [Only one: network](annotations.md#common) |
 | How do I publish the API server? Do I need OpenShift's router? | [Publish the control plane](publish.md) |
 | The VLAN already has a DHCP server. What do I set? | [An existing VLAN](existing-vlan.md#an-existing-vlan) |
 | How do VMs pull images from my registry, or through my HTTP proxy? | [A mirror for images](existing-vlan.md#a-mirror-for-images), [through an HTTP proxy](networks.md#through-an-http-proxy) |
