@@ -277,6 +277,7 @@ func TestManagementProxy(t *testing.T) {
 	}{
 		"none":            {httpproxy.Config{}, []string{"mirror.corp.example.net:443", "registry.example.com:8443"}, ""},
 		"for all":         {httpproxy.Config{HTTPSProxy: "http://proxy.example.com:3128"}, []string{"mirror.corp.example.net:443 by proxy.example.com:3128", "registry.example.com:8443 by proxy.example.com:3128"}, ""},
+		"for http only":   {httpproxy.Config{HTTPProxy: "http://proxy.example.com:3128"}, []string{"mirror.corp.example.net:443", "registry.example.com:8443"}, ""},
 		"its port":        {httpproxy.Config{HTTPSProxy: "proxy.example.com", NoProxy: ".corp.example.net"}, []string{"mirror.corp.example.net:443", "registry.example.com:8443 by proxy.example.com:80"}, ""},
 		"with a password": {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "The HTTP proxy of the management cluster needs a password, which edges do not have. Nodes cannot pull images from registry.example.com."},
 		"over TLS":        {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "not an http:// proxy"},
