@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -113,51 +112,35 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 	})
 }
 
-// Inputs returns a hash (16 hexadecimal digits) of the fields of o's NodePools, NADs, Services and Routes from which
-// plans are made. Settings covers annotations. `oooi status` compares both with those of the current objects.
+// Inputs returns a hash (16 hexadecimal digits) of what plans are made from: of o's NodePools, NADs, Services and Routes all
+// that is read but conditions, and of its HostedCluster what has no generation. `oooi status` compares it with that of
+// the current objects. Both decode only fields that are read (package lenient).
 func Inputs(o hcp.Objects) string {
 	var all []string
-	add := func(of metav1.Object, fields ...any) {
-		b, err := json.Marshal(fields)
+	add := func(kind string, meta metav1.ObjectMeta, read ...any) {
+		meta.ResourceVersion, meta.Generation, meta.ManagedFields = "", 0, nil
+		b, err := json.Marshal([]any{kind, meta, read})
 		if err != nil {
 			panic("controllers: fields of objects are always JSON: " + err.Error())
 		}
-		all = append(all, fmt.Sprintf("%T %s/%s %s", of, of.GetNamespace(), of.GetName(), b))
+		all = append(all, string(b))
 	}
-	for i := range o.NodePools {
-		np := &o.NodePools[i]
-		var on any
-		if k := np.Spec.Platform.Kubevirt; k != nil {
-			on = []any{k.AdditionalNetworks, k.AttachDefaultNetwork, k.NodeSelector, k.RootVolume != nil && k.RootVolume.Image != nil}
-		}
-		add(np, np.Spec.ClusterName, np.Spec.Replicas, maxOf(np.Spec.AutoScaling), on, len(np.Spec.Config) > 0, np.DeletionTimestamp != nil)
+	add("HostedCluster", o.HostedCluster.ObjectMeta)
+	for _, np := range o.NodePools {
+		add("NodePool", np.ObjectMeta, np.Spec)
 	}
 	for i := range o.Services {
 		if s := services.CachedService(&o.Services[i]); !own.IsService(s.Name) {
-			add(s, s.Spec, s.Status.LoadBalancer, s.DeletionTimestamp != nil)
+			add("Service", s.ObjectMeta, s.Spec, s.Status)
 		}
 	}
-	for i := range o.NetworkAttachmentDefinitions {
-		nad := &o.NetworkAttachmentDefinitions[i]
-		add(nad, nad.Spec.Config)
+	for _, nad := range o.NetworkAttachmentDefinitions {
+		add("NetworkAttachmentDefinition", nad.ObjectMeta, nad.Spec)
 	}
-	for i := range o.Routes {
-		route := &o.Routes[i]
-		var hosts []string
-		for _, ingress := range route.Status.Ingress {
-			hosts = append(hosts, ingress.Host)
-		}
-		add(route, route.Spec.Host, route.Spec.To.Name, route.Spec.Port, hosts)
+	for _, route := range o.Routes {
+		add("Route", route.ObjectMeta, route.Spec, route.Status)
 	}
 	slices.Sort(all)
 	sum := sha256.Sum256(fmt.Append(nil, all))
 	return hex.EncodeToString(sum[:8])
-}
-
-// maxOf returns nil if a does not set the largest number of nodes.
-func maxOf(a *hyperv1.NodePoolAutoScaling) any {
-	if a == nil {
-		return nil
-	}
-	return a.Max
 }

@@ -3,6 +3,7 @@ package blue
 
 import (
 	"context"
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -30,6 +32,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -211,26 +214,38 @@ func balanced(name string, selector map[string]string) *corev1.Service {
 		Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}}}
 }
 
-// Settings is the hash as the operator makes it, of whole objects.
+// Settings is the hash as the operator makes it.
 func Settings(t *testing.T, c client.Client) string { return report.Settings(Objects(t, c)) }
 
-// Objects are the whole objects of the cluster.
-func Objects(t *testing.T, c client.Client) hcp.Objects {
+// Objects are those of the cluster, as the operator reads them.
+func Objects(t *testing.T, c client.Client) (o hcp.Objects) {
 	t.Helper()
-	g := NewWithT(t)
-	o := hcp.Objects{HostedCluster: &hyperv1.HostedCluster{}}
-	g.Expect(c.Get(t.Context(), Key, o.HostedCluster)).To(Succeed())
-	pools, services := &hyperv1.NodePoolList{}, &corev1.ServiceList{}
-	g.Expect(c.List(t.Context(), pools, client.InNamespace("clusters"))).To(Succeed())
-	g.Expect(c.List(t.Context(), services, client.InNamespace("clusters-blue"))).To(Succeed())
-	o.NodePools, o.Services = pools.Items, services.Items
-	nads := &nadv1.NetworkAttachmentDefinitionList{}
-	g.Expect(c.List(t.Context(), nads)).To(Succeed())
-	o.NetworkAttachmentDefinitions = nads.Items
-	routes := &routev1.RouteList{}
-	g.Expect(c.List(t.Context(), routes, client.InNamespace("clusters-blue"))).To(Succeed())
-	o.Routes = routes.Items
+	controlPlane := client.InNamespace("clusters-blue")
+	hc := decoded[lenient.HostedCluster](t, c, hyperv1.GroupVersion.WithKind("HostedCluster"), client.InNamespace(Key.Namespace))
+	i := slices.IndexFunc(hc, func(hc lenient.HostedCluster) bool { return hc.Name == Key.Name })
+	NewWithT(t).Expect(i).NotTo(BeNumerically("<", 0))
+	o.SetHostedCluster(&hc[i])
+	o.AddNodePools(decoded[lenient.NodePool](t, c, hyperv1.GroupVersion.WithKind("NodePool"), client.InNamespace(Key.Namespace)))
+	o.AddNADs(decoded[lenient.NetworkAttachmentDefinition](t, c, nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")))
+	o.AddRoutes(decoded[lenient.Route](t, c, routev1.GroupVersion.WithKind("Route"), controlPlane))
+	o.Services = decoded[corev1.Service](t, c, corev1.SchemeGroupVersion.WithKind("Service"), controlPlane)
 	return o
+}
+
+// decoded returns the objects of a kind.
+func decoded[T any](t *testing.T, c client.Client, kind schema.GroupVersionKind, in ...client.ListOption) (out []T) {
+	t.Helper()
+	g, list := NewWithT(t), &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	g.Expect(c.List(t.Context(), list, in...)).To(Succeed())
+	for i := range list.Items {
+		text, err := list.Items[i].MarshalJSON()
+		g.Expect(err).NotTo(HaveOccurred())
+		var x T
+		g.Expect(json.Unmarshal(text, &x)).To(Succeed())
+		out = append(out, x)
+	}
+	return out
 }
 
 // Tell writes the condition and stores the Report as the operator does.

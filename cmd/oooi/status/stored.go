@@ -61,7 +61,7 @@ func (f Facts) current(c metav1.Condition) statusAnswer {
 	case f.Inputs == "" || s.Inputs == "":
 		return statusAnswer{explain.Unknown, "Not all NodePools, NetworkAttachmentDefinitions, Services and Routes can be read, so the operator's status may be outdated."}
 	case s.Inputs != f.Inputs:
-		return not("The operator's status is about previous NodePools, NetworkAttachmentDefinitions, Services or Routes.")
+		return not("The operator's status is about previous NodePools, NetworkAttachmentDefinitions, Services or Routes, or about previous annotations of HyperShift.")
 	case f.PlanRead && s.Plan != f.PlanHash:
 		return not("The operator's status is not about the plan in force.")
 	}
