@@ -94,7 +94,7 @@ func TestIdentityProviders(t *testing.T) {
 	}{
 		"OpenID":                {of(configv1.IdentityProviderConfig{OpenID: &configv1.OpenIDIdentityProvider{Issuer: "https://idp.corp.example/realm"}}), "idp.corp.example"},
 		"OpenID at a port":      {of(configv1.IdentityProviderConfig{OpenID: &configv1.OpenIDIdentityProvider{Issuer: "https://IDP.corp.example:8443"}}), "idp.corp.example:8443"},
-		"OpenID of a cloud":     {of(configv1.IdentityProviderConfig{OpenID: &configv1.OpenIDIdentityProvider{Issuer: "https://login.microsoftonline.com/x"}}), "login.microsoftonline.com"},
+		"OpenID of a cloud":     {of(configv1.IdentityProviderConfig{OpenID: &configv1.OpenIDIdentityProvider{Issuer: "https://login.microsoftonline.com/x"}}), "login.microsoftonline.com, graph.microsoft.com"},
 		"OpenID on the network": {of(configv1.IdentityProviderConfig{OpenID: &configv1.OpenIDIdentityProvider{Issuer: "https://192.168.100.9"}}), ""},
 		"basic authentication":  {of(configv1.IdentityProviderConfig{BasicAuth: &configv1.BasicAuthIdentityProvider{OAuthRemoteConnectionInfo: url}}), "idp.corp.example"},
 		"Keystone":              {of(configv1.IdentityProviderConfig{Keystone: &configv1.KeystoneIdentityProvider{OAuthRemoteConnectionInfo: url}}), "idp.corp.example"},
@@ -120,7 +120,7 @@ func TestIdentityProviders(t *testing.T) {
 				return
 			}
 			g.Expect(about()).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values(strings.Split(c.hosts, ", "))))))
-			settle(&o, network.KeyAllowedHosts, "auto,idp.corp.example,github.com,api.github.com,git.corp.example,www.googleapis.com,login.microsoftonline.com")
+			settle(&o, network.KeyAllowedHosts, "auto,idp.corp.example,github.com,api.github.com,git.corp.example,www.googleapis.com,login.microsoftonline.com,graph.microsoft.com")
 			if c.hosts != "idp.corp.example:8443" {
 				g.Expect(about()).To(BeEmpty())
 			}

@@ -26,7 +26,8 @@ import (
 )
 
 // redirected returns the hosts to which a registry redirects clients for layers and signatures. The sources are "Configuring your firewall" in OpenShift's
-// documentation (openshift-docs modules/configuring-firewall.adoc, 4.20), and for Red Hat's registries https://access.redhat.com/node/7001746.
+// documentation (openshift-docs modules/configuring-firewall.adoc, 4.20), for Red Hat's registries https://access.redhat.com/node/7001746, and for Docker Hub
+// https://docs.docker.com/desktop/setup/allow-list/.
 func redirected(registry string) []string {
 	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
 	switch registry {
@@ -34,6 +35,8 @@ func redirected(registry string) []string {
 		return quay
 	case "registry.redhat.io", "registry.access.redhat.com":
 		return append(quay, "access.redhat.com")
+	case dockerHub:
+		return []string{"auth.docker.io", "docker-images-prod.6aa30f8b08e16409b46e0173d6de2f56.r2.cloudflarestorage.com", "production.cloudflare.docker.com", "production.cloudfront.docker.com"}
 	}
 	return nil
 }
@@ -77,7 +80,7 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	images = append(images, nodeImages(o)...)
 	seen := map[string]bool{"": true}
 	for _, image := range images {
-		registry := registryOf(image)
+		registry := dialedRegistry(image)
 		if seen[registry] {
 			continue
 		}
@@ -133,6 +136,16 @@ func registryOf(image string) string {
 		return plainHTTP + registry
 	}
 	return registry
+}
+
+const dockerHub = "registry-1.docker.io"
+
+// dialedRegistry is registryOf, but as nodes dial it (dockerRegistry in containers/image, docker/docker_client.go).
+func dialedRegistry(image string) string {
+	if r := registryOf(image); r != "docker.io" && r != "index.docker.io" {
+		return r
+	}
+	return dockerHub
 }
 
 // byServerName returns the host and port of a registry, or why its clients send no TLS server name.

@@ -27,7 +27,7 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(plainHTTP+registry) }
 	var releases []string
 	for _, image := range releaseImages(o) {
-		releases = append(releases, registryOf(image))
+		releases = append(releases, dialedRegistry(image))
 	}
 	var ps problem.Problems
 	hint := func(c problem.Cause, hosts []string, keys ...string) {

@@ -170,7 +170,14 @@ func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	case p.Keystone != nil:
 		return hostsOf(p.Keystone.URL)
 	case p.OpenID != nil:
-		return hostsOf(p.OpenID.Issuer)
+		hosts := hostsOf(p.OpenID.Issuer)
+		for _, issuer := range hosts {
+			hosts = append(hosts, map[string][]string{
+				"accounts.google.com":       {"oauth2.googleapis.com", "openidconnect.googleapis.com"},
+				"login.microsoftonline.com": {"graph.microsoft.com"},
+			}[issuer]...) // Named by /.well-known/openid-configuration of the issuer, for tokens and users.
+		}
+		return hosts
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 // mirrored reports whether edges have an address for another source or mirror of registry.
 func (r reach) mirrored(o objects.Objects, registry string) bool {
 	return slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(s hyperv1.ImageContentSource) bool {
-		of := func(image string) bool { return registryOf(image) == registry }
+		of := func(image string) bool { return dialedRegistry(image) == registry }
 		elsewhere := func(image string) bool { return r.located(registryOf(image)) || r.proxied(registryOf(image)) }
 		all := append([]string{s.Source}, s.Mirrors...)
 		return slices.ContainsFunc(all, of) && slices.ContainsFunc(all, elsewhere)

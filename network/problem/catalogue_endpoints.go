@@ -114,7 +114,7 @@ var (
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
