@@ -167,7 +167,7 @@ func TestStrayRoutes(t *testing.T) {
 }
 
 // TestIgnitionRouteNotAdmitted: HyperShift makes Ignition's certificate from the Route's status, so
-// without it no node boots. A router's refusal is no matter: VMs do not use the router.
+// without it no node boots, nor with the name of another host first. A router's refusal is no matter: VMs do not use the router.
 func TestIgnitionRouteNotAdmitted(t *testing.T) {
 	at := func(o hcp.Objects, ingress ...routev1.RouteIngress) hcp.Objects {
 		o.Routes = slices.Clone(o.Routes)
@@ -186,9 +186,17 @@ func TestIgnitionRouteNotAdmitted(t *testing.T) {
 	p, problems := after(in, last)
 	g.Expect(problems.Of(problem.SeverityWaiting)).To(ConsistOf(HaveField("Cause", problem.IgnitionRouteNotAdmitted)))
 	g.Expect(string(p.JSON())).To(Equal(string(last.JSON())), "Ignition is served")
-	refused := routev1.RouteIngress{Host: "a.example.com", Conditions: []routev1.RouteIngressCondition{{Type: routev1.RouteAdmitted, Status: corev1.ConditionFalse}}}
+	refused := routev1.RouteIngress{Host: "ignition-server-clusters-blue.apps.mgmt.example.com", Conditions: []routev1.RouteIngressCondition{{Type: routev1.RouteAdmitted, Status: corev1.ConditionFalse}}}
 	_, problems = plan(at(served(t), refused))
 	g.Expect(problems.Waiting()).To(BeFalse())
+	other := routev1.RouteIngress{Host: "ignition.shard.example.com"}
+	_, problems = plan(at(served(t), refused, other))
+	g.Expect(problems.Waiting()).To(BeFalse())
+	_, problems = plan(at(served(t), other, refused))
+	g.Expect(problems.Of(problem.SeverityWaiting)).To(ConsistOf(HaveField("Cause", problem.IgnitionHostDiffers)))
+	g.Expect(message(problems.Of(problem.SeverityWaiting)[0])).To(ContainSubstring("host ignition.shard.example.com. VMs connect to ignition-server-clusters-blue"))
+	_, problems = plan(at(served(t), routev1.RouteIngress{}, refused))
+	g.Expect(problems.Of(problem.SeverityWaiting)).To(ConsistOf(HaveField("Cause", problem.IgnitionRouteNotAdmitted)))
 	publish(o, hyperv1.Ignition, hyperv1.ServicePublishingStrategy{Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "nodes.example.com"}})
 	o.HostedCluster.Status.IgnitionEndpoint = "nodes.example.com:31000"
 	_, problems = plan(o)

@@ -103,15 +103,28 @@ func forVMs(r routev1.Route) bool {
 	return network.PublishedAt(r.Name) == network.PublishedService{}
 }
 
-// ignitionRoute returns a problem if Ignition is published by a Route that no router has admitted. HyperShift takes
-// the name in Ignition's certificate from the status of the Route.
+// ignitionRoute returns a problem if Ignition is published by a Route that no router has admitted, or with another host
+// than VMs dial. HyperShift takes the name in Ignition's certificate from the first entry in the status of the Route
+// (adaptServingCertSecret in v2/ignitionserver/pki.go).
 func ignitionRoute(o objects.Objects) problem.Problems {
 	if strategyOf(o.HostedCluster, hyperv1.Ignition).Type != hyperv1.Route {
 		return nil
 	}
 	i := slices.IndexFunc(o.Routes, func(r routev1.Route) bool { return r.Name == "ignition-server" && r.Spec.Host != "" })
-	if i < 0 || slices.ContainsFunc(o.Routes[i].Status.Ingress, func(x routev1.RouteIngress) bool { return x.Host != "" }) {
+	if i < 0 {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), problem.Args{"object": {"Route ignition-server"}})}
+	args, signed := problem.Args{"object": {"Route ignition-server"}}, ""
+	if all := o.Routes[i].Status.Ingress; len(all) > 0 {
+		signed = all[0].Host
+	}
+	if signed == "" {
+		return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), args)}
+	}
+	e, _, _ := byRoute(o, published{service: hyperv1.Ignition, route: "ignition-server"})
+	if len(e.Hosts) == 0 || strings.EqualFold(e.Hosts[0], signed) {
+		return nil
+	}
+	args["host"], args["otherHost"] = problem.Values{signed}, e.Hosts
+	return problem.Problems{problem.New(problem.IgnitionHostDiffers, endpoint("ignition-server"), args)}
 }

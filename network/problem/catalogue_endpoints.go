@@ -175,6 +175,10 @@ var (
 		What:   "No router has admitted {object}.",
 		Effect: "HyperShift creates Ignition's certificate only after that, so new nodes cannot boot.",
 		Fix:    "Check which routers select the Route. VMs do not use the router."})
+	IgnitionHostDiffers = declare("IgnitionHostDiffers", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
+		What:   "The first router in the status of {object} admitted it with host {host}. VMs connect to {otherHost}.",
+		Effect: "HyperShift creates Ignition's certificate for {host}, so new nodes cannot boot.",
+		Fix:    "Let a router that does not override the host admit the Route first. VMs do not use the router."})
 	TooManyPublished = declare("TooManyPublished", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What:   "Services with annotation publish request more than {most} endpoints.",
 		Effect: "Service {service} is not fully published, nor are {count} newer Services.",
