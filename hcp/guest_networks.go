@@ -139,7 +139,8 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 
 // mixedFamilies returns a problem if HyperShift refuses hc for mixing IPv4 and IPv6 (validateNetworkStackAddresses): the
 // first networks of pods, Services and machines, and the API's address, must be of one family. The API's default is that
-// of the pods.
+// of the pods. It refuses an address that it cannot parse. Kubernetes refuses special addresses in the endpoints of the
+// Service kubernetes (ValidateNonSpecialIP).
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 	var firsts []string
 	isIPv4 := map[bool]bool{}
@@ -158,9 +159,12 @@ func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 		}
 	}
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
-		if a, err := netip.ParseAddr(*n.APIServer.AdvertiseAddress); err == nil {
-			add(a.String(), a)
+		text := *n.APIServer.AdvertiseAddress
+		a, err := netip.ParseAddr(text)
+		if err != nil || a.IsUnspecified() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast() {
+			return problem.Problems{problem.New(problem.AdvertiseAddressUnusable, problem.Subject{}, problem.Args{"address": {text}}, "spec.networking.apiServer.advertiseAddress")}
 		}
+		add(a.String(), a)
 	}
 	if len(isIPv4) < 2 {
 		return nil
@@ -204,41 +208,55 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 	return ps
 }
 
-// defaultHostPrefix is HyperShift's defaultIPv4HostPrefix (support/globalconfig/network.go).
-const defaultHostPrefix = 23
+// defaultHostPrefix and defaultHostPrefixIPv6 are HyperShift's defaults (support/globalconfig/network.go).
+const defaultHostPrefix, defaultHostPrefixIPv6 = 23, 64
 
-// podSubnets returns a problem if the pod network has fewer subnets than o may have nodes, or more than the join or the
-// transit subnet has addresses. OVN-Kubernetes gives each node one subnet, and a node without one stays NotReady
-// (pkg/clustermanager/subnetallocator). The cluster network operator refuses a hostPrefix that is shorter than the CIDR
-// or longer than 30 (pkg/network/cluster_config.go). It also refuses a join or transit subnet without an address for each
-// subnet and three more (isV4NodeSubnetLargeEnough in pkg/network/ovn_kubernetes.go).
+// podSubnets returns a problem if a pod network has no usable subnets for nodes, if the pod networks of one family have
+// fewer than o may have nodes, or if those of IPv4 have more than the join or the transit subnet has addresses.
+// OVN-Kubernetes gives each node one subnet of each family, and a node without one stays NotReady
+// (pkg/clustermanager/subnetallocator). The cluster network operator refuses a hostPrefix that is shorter than the CIDR,
+// or that leaves a subnet less than four addresses (pkg/network/cluster_config.go), whatever plugin nodes have. It also
+// refuses a join or transit subnet without an address for each subnet and three more (isV4NodeSubnetLargeEnough in
+// pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {
-	nodes, subnets := networks.MaxNodes(o), 0
-	var cidrs []string
+	const field = "spec.networking.clusterNetwork"
+	ovn, cidrs, subnets := objects.UsesOVN(o.HostedCluster), map[bool][]string{}, map[bool]int{} // By family: true is IPv4.
 	for _, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
 		p, err := netip.ParsePrefix(n.CIDR.String())
-		if err != nil || !p.Addr().Is4() {
+		if err != nil {
 			continue
 		}
-		cidrs = append(cidrs, p.String())
-		if per := cmp.Or(int(n.HostPrefix), defaultHostPrefix); p.Bits() <= per && per <= 30 {
-			subnets += 1 << (per - p.Bits())
+		four, per := p.Addr().Is4(), cmp.Or(int(n.HostPrefix), defaultHostPrefixIPv6)
+		if four {
+			per = cmp.Or(int(n.HostPrefix), defaultHostPrefix)
 		}
+		if least, most := p.Bits(), p.Addr().BitLen()-2; per < least || per > most {
+			args := problem.Args{"cidr": {p.String()}, "hostPrefix": {strconv.Itoa(per)}, "least": {strconv.Itoa(least)}, "most": {strconv.Itoa(most)}}
+			ps = append(ps, problem.New(problem.HostPrefixRefused, problem.Subject{}, args, field))
+			continue
+		}
+		cidrs[four] = append(cidrs[four], p.String())
+		subnets[four] += 1 << min(per-p.Bits(), 30)
 	}
-	if len(cidrs) == 0 || !objects.UsesOVN(o.HostedCluster) {
+	switch {
+	case !ovn && len(o.VMs) > 0: // Another plugin may do without that operator.
 		return nil
+	case !ovn || len(ps) > 0:
+		return ps
 	}
-	count := problem.Values{strconv.Itoa(subnets)}
-	if subnets < nodes {
-		ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, problem.Args{"cidrs": cidrs, "count": count, "vms": {strconv.Itoa(nodes)}},
-			"spec.networking.clusterNetwork", "spec.replicas"))
+	nodes, count := networks.MaxNodes(o), problem.Values{strconv.Itoa(subnets[true])}
+	for _, four := range []bool{true, false} {
+		if len(cidrs[four]) > 0 && subnets[four] < nodes {
+			args := problem.Args{"cidrs": cidrs[four], "count": {strconv.Itoa(subnets[four])}, "vms": {strconv.Itoa(nodes)}}
+			ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, args, field, "spec.replicas"))
+		}
 	}
 	for _, s := range []struct{ field, cidr string }{
 		{"v4InternalSubnet", cmp.Or(o.JoinSubnet, ovnJoin)}, {"ipv4.internalTransitSwitchSubnet", ovnConfig(o.HostedCluster).InternalTransitSwitchSubnet},
 	} {
-		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && subnets >= 1<<(32-p.Bits())-3 {
+		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && len(cidrs[true]) > 0 && subnets[true] >= 1<<(32-p.Bits())-3 {
 			ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, problem.Args{"cidr": {s.cidr}, "count": count, "field": {s.field}},
-				"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, "spec.networking.clusterNetwork"))
+				"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, field))
 		}
 	}
 	return ps

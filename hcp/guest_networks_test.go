@@ -73,9 +73,8 @@ func TestPodSubnets(t *testing.T) {
 		"no subnet for the node that an update adds": {[]string{"10.132.0.0/22"}, 0, 2, "2"},
 		"smaller subnets":                            {[]string{"10.132.0.0/22"}, 24, 3, ""},
 		"two networks":                               {[]string{"10.132.0.0/22", "10.136.0.0/22"}, 0, 3, ""},
-		"a network smaller than a subnet":            {[]string{"10.132.0.0/24"}, 0, 2, "0"},
-		"subnets without addresses":                  {[]string{"10.132.0.0/14"}, 31, 2, "0"},
 		"IPv6 has enough":                            {[]string{"10.132.0.0/14", "fd01::/48"}, 0, 300, ""},
+		"IPv6 has one subnet":                        {[]string{"10.132.0.0/14", "fd01::/64"}, 0, 2, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

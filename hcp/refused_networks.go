@@ -33,7 +33,7 @@ func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 	if len(of) > 0 && of[0].Addr().BitLen()-of[0].Bits() < 4 {
 		add(problem.ServiceNetworkTooSmall, problem.Args{"cidr": {of[0].String()}})
 	}
-	if !objects.UsesOVN(hc) || len(pods) == 0 || len(of) == 0 {
+	if len(pods) == 0 || len(of) == 0 || !objects.UsesOVN(hc) && len(o.VMs) > 0 { // Another plugin may do without that operator.
 		return ps
 	}
 	isIPv6 := func(p netip.Prefix) bool { return !p.Addr().Is4() }
@@ -42,6 +42,9 @@ func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 	services4 := len(of) - services6
 	if services6 > 1 || services4 > 1 || (services6 > 0) != six || (services4 > 0) != four {
 		add(problem.ServiceFamiliesDiffer, problem.Args{"networks": network.Texts(of), "pods": network.Texts(pods)})
+	}
+	if !objects.UsesOVN(hc) {
+		return ps
 	}
 	const config = "ovnKubernetesConfig."
 	if join := cmp.Or(ovn.Join, ovnJoinIPv6); six && ovn.Internal != "" && ovn.Internal != join {

@@ -68,6 +68,17 @@ func TestRefusedNetworks(t *testing.T) {
 	marked := func(annotation string) change {
 		return func(o *hcp.Objects) { o.HostedCluster.Annotations[annotation] = "" }
 	}
+	hostPrefix := func(last int32) change {
+		return func(o *hcp.Objects) {
+			all := o.HostedCluster.Spec.Networking.ClusterNetwork
+			all[len(all)-1].HostPrefix = last
+		}
+	}
+	advertised := func(at string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{AdvertiseAddress: &at}
+		}
+	}
 	refused(t, map[string]refusedCase{
 		"OpenShiftSDN": {[]change{networkType(hyperv1.OpenShiftSDN)}, problem.NetworkTypeRefused},
 		"OpenShiftSDN, which HyperShift does not check": {[]change{networkType(hyperv1.OpenShiftSDN), marked("hypershift.openshift.io/skip-release-image-validation")}, ""},
@@ -79,6 +90,18 @@ func TestRefusedNetworks(t *testing.T) {
 		"IPv6 for pods alone":                                 {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", "")}, problem.ServiceFamiliesDiffer},
 		"IPv6 for Services alone":                             {[]change{cidrs("10.132.0.0/14", "172.31.0.0/16 fd02::/112", "")}, problem.ServiceFamiliesDiffer},
 		"IPv6 for pods alone, with another plugin":            {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, ""},
+		"IPv6 for pods alone, and another plugin to come":     {[]change{fresh, cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, problem.ServiceFamiliesDiffer},
+		"pods in one network that is too small":               {[]change{cidrs("10.132.0.0/14 10.200.0.0/24", "172.31.0.0/16", "")}, problem.HostPrefixRefused},
+		"pods in two networks that suffice":                   {[]change{cidrs("10.132.0.0/14 10.200.0.0/24", "172.31.0.0/16", ""), hostPrefix(26)}, ""},
+		"subnets of two addresses":                            {[]change{cidrs("10.132.0.0/14 10.200.0.0/16", "172.31.0.0/16", ""), hostPrefix(31)}, problem.HostPrefixRefused},
+		"a small network, and another plugin to come":         {[]change{fresh, cidrs("10.132.0.0/24", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, problem.HostPrefixRefused},
+		"a small network, and another plugin runs":            {[]change{cidrs("10.132.0.0/24", "172.31.0.0/16", ""), networkType(hyperv1.Calico)}, ""},
+		"a small IPv6 network":                                {[]change{cidrs("10.132.0.0/14 fd01::/72", "172.31.0.0/16 fd02::/112", "")}, problem.HostPrefixRefused},
+		"IPv6 subnets of two addresses":                       {[]change{cidrs("10.132.0.0/14 fd01::/112", "172.31.0.0/16 fd02::/112", ""), hostPrefix(127)}, problem.HostPrefixRefused},
+		"an API address that is a name":                       {[]change{advertised("api.internal")}, problem.AdvertiseAddressUnusable},
+		"an API address of the node itself":                   {[]change{advertised("127.0.0.1")}, problem.AdvertiseAddressUnusable},
+		"an API address on the link":                          {[]change{advertised("169.254.7.7")}, problem.AdvertiseAddressUnusable},
+		"an API address":                                      {[]change{advertised("10.77.0.1")}, ""},
 		"IPv6 for both":                                       {[]change{both}, ""},
 		"IPv6 for machines alone":                             {[]change{fresh, cidrs("", "", "192.168.100.0/24 fd55::/64")}, problem.MachineIPv6WithoutPods},
 		"IPv6 for all":                                        {[]change{cidrs("10.132.0.0/14 fd01::/48", "172.31.0.0/16 fd02::/112", "192.168.100.0/24 fd55::/64")}, ""},
@@ -210,6 +233,7 @@ var refusals = []problem.Cause{
 	problem.IPv6JoinSubnetsDiffer, problem.HostedNetworksOverlap, problem.JoinSubnetTooSmall, problem.CertificateNamesRefused, problem.NodePortNotInRange,
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
 	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
+	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

@@ -141,6 +141,10 @@ var (
 		What:   "The first networks of the hosted cluster, and the address of its API for nodes, mix IPv4 and IPv6 ({networks}).",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with the IPv4 network first in each list, and an IPv4 advertiseAddress."})
+	AdvertiseAddressUnusable = declare("AdvertiseAddressUnusable", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "spec.networking.apiServer.advertiseAddress is {address}, which is not an address that pods can connect to.",
+		Effect: "HyperShift refuses such a HostedCluster, or pods of the hosted cluster do not reach its API server.",
+		Fix:    "Create the cluster without the field, or with another address."})
 	NetworkTypeRefused = declare("NetworkTypeRefused", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "spec.networking.networkType is {networkType}, which releases since 4.11 do not have.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
@@ -190,7 +194,11 @@ var (
 		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",
 		Fix: "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: " +
-			"the default is 23."})
+			"the default is 23, and 64 for IPv6."})
+	HostPrefixRefused = declare("HostPrefixRefused", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "Nodes of the hosted cluster get subnets with hostPrefix {hostPrefix} from the pod network {cidr}. It must be from {least} to {most}.",
+		Effect: "The network operator of the hosted cluster refuses its whole configuration, so nodes do not become Ready.",
+		Fix:    "Create the cluster with a hostPrefix from {least} to {most}, or with a larger network. The default is 23, and 64 for IPv6."})
 	AppsLoadBalancerInUse = declare("AppsLoadBalancerInUse", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
