@@ -4,10 +4,13 @@ package networks
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/nad"
@@ -83,8 +86,11 @@ func byInterface(m lenient.VirtualMachineInstance) map[string]network.Attachment
 }
 
 // Unnamed returns the problem that VMs boot from networks that no NodePool of o names, and that are not in known. An
-// annotation of HyperShift can change the networks of a NodePool's VMs.
+// annotation of HyperShift can change the networks of a NodePool's VMs. Before there are VMs, that is a hint.
 func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
+	if len(o.VMs) == 0 {
+		return networksPatched(o)
+	}
 	known = slices.Concat(known, objects.NamedNADs(o))
 	var nads, vms []string
 	for _, a := range Attached(o) {
@@ -103,6 +109,30 @@ func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 	}
 	slices.Sort(vms)
 	return problem.Problems{problem.New(problem.VMNetworkUnserved, problem.Subject{}, problem.Args{"nads": slices.Compact(nads), "vms": vms[:min(len(vms), 10)]})}
+}
+
+// networksPatched returns a hint about NodePools for which HyperShift patches the networks of VMs (applyJsonPatches in its
+// nodepool/kubevirt/kubevirt.go).
+func networksPatched(o objects.Objects) problem.Problems {
+	patches := func(of map[string]string) bool {
+		var patch []struct{ Path string }
+		return json.Unmarshal([]byte(of[hyperv1.JSONPatchAnnotation]), &patch) == nil && slices.ContainsFunc(patch, func(op struct{ Path string }) bool {
+			return strings.HasPrefix(op.Path, "/spec/template/spec/networks")
+		})
+	}
+	var pools []string
+	all := patches(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		if all || patches(np.Annotations) {
+			pools = append(pools, np.Name)
+		}
+	}
+	if len(pools) == 0 {
+		return nil
+	}
+	slices.Sort(pools)
+	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": pools[:min(len(pools), maxNamed)]}
+	return problem.Problems{problem.New(problem.VMNetworksPatched, problem.Subject{}, args)}
 }
 
 // SharedMACs returns a problem for each MAC that two VMs of o have on one network.

@@ -51,6 +51,10 @@ var (
 		What:   "VMs boot from {nads}, which no NodePool names: {vms}.",
 		Effect: "Edges serve no address there, so the nodes of these VMs may not become Ready.",
 		Fix:    "Name the network in spec.platform.kubevirt.additionalNetworks of the NodePool. A change by annotation kubevirt-vm-jsonpatch is not seen."})
+	VMNetworksPatched = declare("VMNetworksPatched", Entry{Reason: NetworkMissing, Severity: SeverityInfo,
+		What:   "Annotation {annotation} changes the networks of VMs of NodePool {nodePools}.",
+		Effect: "If VMs then boot from a network that no NodePool names, edges serve no address there.",
+		Fix:    "Name the networks in spec.platform.kubevirt.additionalNetworks of the NodePool instead."})
 	NoNetworkNamed = declare("NoNetworkNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What:   "No NodePool of the cluster names a network.",
 		Effect: "Its VMs use only the pod network, which needs no edges.",
