@@ -137,32 +137,39 @@ func TestHostedIngress(t *testing.T) {
 	g.Expect(d.Clusters()[1].HostedIngress).To(BeNil())
 }
 
-// TestIngressDomainInCapitals: names are the same in capital letters, but the OpenShift API server of the hosted cluster refuses the domain.
-func TestIngressDomainInCapitals(t *testing.T) {
+// TestRefusedIngressDomain: names are the same in capital letters, but the OpenShift API server of the hosted cluster refuses the domain. Pods find no names below
+// cluster.local but Services.
+func TestRefusedIngressDomain(t *testing.T) {
 	in := func(domain, apps string) change {
 		return func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{Domain: domain, AppsDomain: apps}}
 		}
 	}
 	for name, c := range map[string]struct {
-		given   change
-		refused bool
+		given change
+		want  problem.Cause
 	}{
-		"small letters":       {in("", ""), false},
-		"the base domain":     {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "Example.com" }, true},
-		"domain":              {in("Apps.example.com", ""), true},
-		"appsDomain in place": {in("Apps.example.com", "apps.example.com"), false},
+		"small letters":       {in("", ""), ""},
+		"the base domain":     {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "Example.com" }, problem.IngressDomainCapital},
+		"domain":              {in("Apps.example.com", ""), problem.IngressDomainCapital},
+		"appsDomain in place": {in("Apps.example.com", "apps.example.com"), ""},
 		"no ingress": {func(o *hcp.Objects) {
 			o.HostedCluster.Spec.DNS.BaseDomain = "Example.com"
 			o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
-		}, true},
-		"no base domain yet": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, false},
+		}, problem.IngressDomainCapital},
+		"below the domain of Services": {in("apps.blue.Cluster.local", ""), problem.IngressDomainInside},
+		"a domain that looks like it":  {in("apps.bluecluster.local", ""), ""},
+		"no base domain yet":           {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, o := NewWithT(t), served(t)
 			c.given(&o)
 			_, ps := translated(o)
-			g.Expect(len(causesOf(ps, problem.IngressDomainCapital)) > 0).To(Equal(c.refused))
+			if found := causesOf(ps, problem.IngressDomainCapital, problem.IngressDomainInside); c.want == "" {
+				g.Expect(found).To(BeEmpty())
+			} else {
+				g.Expect(found).To(HaveExactElements(HaveField("Cause", c.want)))
+			}
 		})
 	}
 }

@@ -336,3 +336,36 @@ func TestMaxNodesTotal(t *testing.T) {
 		})
 	}
 }
+
+// TestPatchedNetworks: before VMs show their networks, a patch of them is a hint.
+func TestPatchedNetworks(t *testing.T) {
+	const networks, cores = `[{"op":"replace","path":"/spec/template/spec/networks/0/multus/networkName","value":"x/y"}]`, `[{"op":"replace","path":"/spec/template/spec/domain/cpu/cores","value":3}]`
+	for name, c := range map[string]struct {
+		ofCluster, ofNodePool string
+		given                 change
+		want                  []string
+	}{
+		"no patch":           {"", "", fresh, nil},
+		"of all networks":    {networks, "", fresh, []string{"blue", "green"}},
+		"of one NodePool":    {"", networks, fresh, []string{"blue"}},
+		"of other fields":    {cores, cores, fresh, nil},
+		"no JSON":            {"networks", "/spec/template/spec/networks", fresh, nil},
+		"VMs show the patch": {networks, "", func(*hcp.Objects) {}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			secondPool(&o, true)
+			c.given(&o)
+			o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = c.ofCluster
+			o.NodePools[0].Annotations = map[string]string{hyperv1.JSONPatchAnnotation: c.ofNodePool}
+			_, ps := translated(asCached(t, o))
+			found := causesOf(ps, problem.VMNetworksPatched)
+			if c.want == nil {
+				g.Expect(found).To(BeEmpty())
+				return
+			}
+			g.Expect(found).To(HaveExactElements(And(HaveField("Severity", problem.SeverityInfo), HaveField("Args", HaveKeyWithValue("nodePools", problem.Values(c.want))))))
+			g.Expect(message(found[0])).To(HavePrefix("Annotation hypershift.openshift.io/kubevirt-vm-jsonpatch changes the networks of VMs of NodePool"))
+		})
+	}
+}

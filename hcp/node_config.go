@@ -1,16 +1,22 @@
-// This file finds values that nodes get, and cannot use: an HTTPS proxy for the API server, and places of images.
+// This file finds values that nodes get, and cannot use: HTTP proxies, taints, and places of images.
 
 package hcp
 
 import (
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cldmnky/oooi/hcp/endpoints"
+	"github.com/cldmnky/oooi/hcp/networks"
+	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -35,6 +41,53 @@ func unusableProxy(hc *hyperv1.HostedCluster, f network.Facts) problem.Problems 
 		}
 	}
 	return nil
+}
+
+// refusedProxy returns problems if the network operator of the hosted cluster refuses its proxies (pkg/controller/proxyconfig/validation.go). Then its pods do not get
+// them. Among these pods is one that measures the MTU on the first node.
+func refusedProxy(o objects.Objects) (ps problem.Problems) {
+	c := o.HostedCluster.Spec.Configuration
+	if c == nil || c.Proxy == nil || len(o.VMs) > 0 {
+		return nil
+	}
+	if u, err := url.Parse(c.Proxy.HTTPProxy); err == nil && u.Scheme == "https" {
+		ps = append(ps, problem.New(problem.HTTPProxyRefused, problem.Subject{}, nil, "spec.configuration.proxy.httpProxy"))
+	}
+	entries := slices.DeleteFunc(strings.Split(c.Proxy.NoProxy, ","), func(entry string) bool {
+		entry = strings.TrimSpace(entry)
+		_, err := netip.ParsePrefix(entry)
+		return err == nil || len(validation.IsDNS1123Subdomain(strings.TrimPrefix(entry, "."))) == 0
+	})
+	if len(entries) > 0 && c.Proxy.NoProxy != "" && c.Proxy.NoProxy != "*" {
+		entries = entries[:min(len(entries), maxStopped)]
+		for i := range entries {
+			entries[i] = strconv.Quote(entries[i])
+		}
+		ps = append(ps, problem.New(problem.NoProxyRefused, problem.Subject{}, problem.Args{"entries": entries}, "spec.configuration.proxy.noProxy"))
+	}
+	return ps
+}
+
+// allTainted returns a problem if each NodePool of a new cluster taints its nodes. The IngressController that HyperShift creates has no tolerations
+// (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
+func allTainted(o objects.Objects) problem.Problems {
+	var tainted []string
+	sizes := networks.NodePoolSizes(o)
+	for _, np := range o.NodePools {
+		keeps := func(t hyperv1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+		switch {
+		case sizes[np.Name] == 0:
+		case !slices.ContainsFunc(np.Spec.Taints, keeps):
+			return nil
+		default:
+			tainted = append(tainted, np.Name)
+		}
+	}
+	if len(tainted) == 0 || len(o.VMs) > 0 {
+		return nil
+	}
+	slices.Sort(tainted)
+	return problem.Problems{problem.New(problem.AllNodesTainted, problem.Subject{}, problem.Args{"nodePools": tainted[:min(len(tainted), maxStopped)]}, "spec.taints")}
 }
 
 // repository is the format of a registry or a repository: a host with an optional port, and a path in small letters without a tag.

@@ -139,14 +139,18 @@ func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
 	return problem.Problems{problem.New(problem.CertificateNamesRefused, problem.Subject{}, problem.Args{"names": slices.Compact(refused)}, "spec.configuration.apiServer.servingCerts")}
 }
 
-// capitalDomain returns a problem if the domain of the ingress of hc has capital letters. HyperShift sets it in the
-// configuration of the OpenShift API server (v2/oapi/config.go), which refuses it (library-go, pkg/route/hostassignment).
-func capitalDomain(hc *hyperv1.HostedCluster) problem.Problems {
-	domain := endpoints.AppsDomain(hc)
-	if domain == strings.ToLower(domain) {
+// refusedDomain returns a problem if the domain of the ingress of hc is below the domain of Services, or has capital
+// letters. HyperShift sets it in the configuration of the OpenShift API server (v2/oapi/config.go), which refuses capital
+// letters (library-go, pkg/route/hostassignment).
+func refusedDomain(hc *hyperv1.HostedCluster) problem.Problems {
+	domain, cause := endpoints.AppsDomain(hc), problem.IngressDomainCapital
+	switch lower := strings.ToLower(domain); {
+	case strings.HasSuffix(lower, ".cluster.local"):
+		cause = problem.IngressDomainInside
+	case domain == lower:
 		return nil
 	}
-	return problem.Problems{problem.New(problem.IngressDomainCapital, problem.Subject{}, problem.Args{"domain": {domain}}, "spec.dns", "spec.configuration.ingress")}
+	return problem.Problems{problem.New(cause, problem.Subject{}, problem.Args{"domain": {domain}}, "spec.dns", "spec.configuration.ingress")}
 }
 
 func hasNodePort(all []corev1.Service, port int32) bool {

@@ -9,6 +9,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -149,6 +150,12 @@ func TestRefusedControlPlanes(t *testing.T) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: "http://proxy.example.com:3128", HTTPSProxy: proxy, NoProxy: no}}
 		}
 	}
+	throughBoth := func(proxy, no string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: proxy, HTTPSProxy: proxy, NoProxy: no}}
+		}
+	}
+	const proxy = "http://proxy.example.com:3128"
 	authentication := func(of configv1.AuthenticationType) change {
 		return func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Authentication: &configv1.AuthenticationSpec{Type: of}}
@@ -168,6 +175,16 @@ func TestRefusedControlPlanes(t *testing.T) {
 		"a proxy with TLS, not for the API":            {[]change{byName, through("https://proxy.example.com:3129", "10.240.0.0/16,kubernetes")}, ""},
 		"a proxy with a slash":                         {[]change{byName, through("http://proxy.example.com:3128/", "")}, problem.HostedProxyUnusable},
 		"a plain proxy":                                {[]change{byName, through("http://proxy.example.com:3128", "")}, ""},
+		"a proxy with TLS for HTTP":                    {[]change{fresh, throughBoth("https://us_er:secret@proxy.example.com:3129", "")}, problem.HTTPProxyRefused},
+		"a proxy for HTTP, and nodes run":              {[]change{throughBoth(proxy, "api.example.com:6443")}, ""},
+		"a proxy except for a port":                    {[]change{fresh, throughBoth(proxy, ".example.com,api.example.com:6443")}, problem.NoProxyRefused},
+		"a proxy except for a wildcard":                {[]change{fresh, throughBoth(proxy, "*.example.com")}, problem.NoProxyRefused},
+		"a proxy except for capital letters":           {[]change{fresh, throughBoth(proxy, "Example.com")}, problem.NoProxyRefused},
+		"a proxy except for an address of IPv6":        {[]change{fresh, throughBoth(proxy, "fd00::1")}, problem.NoProxyRefused},
+		"a proxy except for an empty entry":            {[]change{fresh, throughBoth(proxy, "example.com,")}, problem.NoProxyRefused},
+		"a proxy except for domains and networks":      {[]change{fresh, throughBoth(proxy, ".example.com, api, 10.0.0.1,10.0.0.0/8,fd00::/64")}, ""},
+		"a proxy except for all":                       {[]change{fresh, throughBoth(proxy, "*")}, ""},
+		"a proxy without exceptions":                   {[]change{fresh, throughBoth(proxy, "")}, ""},
 		"authentication without a type":                {[]change{fresh, authentication("")}, problem.AuthenticationWithoutType},
 		"authentication with a type":                   {[]change{authentication(configv1.AuthenticationTypeIntegratedOAuth)}, ""},
 		"no certificates of a control plane that runs": {[]change{marked("hypershift.openshift.io/disable-pki-reconciliation")}, ""},
@@ -212,12 +229,23 @@ func TestRefusedNodePools(t *testing.T) {
 	}
 	named := func(pool string) change { return func(o *hcp.Objects) { o.NodePools[0].Name = pool } }
 	cluster := func(name string) change { return func(o *hcp.Objects) { o.HostedCluster.Name = name } }
+	tainted := func(number int, effect corev1.TaintEffect) change {
+		return func(o *hcp.Objects) { o.NodePools[number].Spec.Taints = []hyperv1.Taint{{Key: "a", Effect: effect}} }
+	}
+	second := func(o *hcp.Objects) { secondPool(o, false) }
+	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
 	refused(t, map[string]refusedCase{
 		"a NodePool with a long name":             {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
 		"a NodePool with a name of 63 characters": {[]change{named(strings.Repeat("a", 63))}, ""},
 		"a NodePool without a volume":             {[]change{volume(hyperv1.KubevirtRootVolume{KubevirtVolume: hyperv1.KubevirtVolume{Type: hyperv1.KubevirtVolumeTypePersistent}})}, problem.NodePoolWithoutVolume},
 		"a NodePool with a dot in its name":       {[]change{fresh, named("workers-4.20")}, problem.NodePoolNameHasDot},
 		"a dot, and nodes run":                    {[]change{named("workers-4.20")}, ""},
+		"nodes with a taint, to come":             {[]change{fresh, tainted(0, corev1.TaintEffectNoSchedule)}, problem.AllNodesTainted},
+		"nodes with a taint":                      {[]change{tainted(0, corev1.TaintEffectNoSchedule)}, ""},
+		"nodes with a preference, to come":        {[]change{fresh, tainted(0, corev1.TaintEffectPreferNoSchedule)}, ""},
+		"one NodePool of two with a taint":        {[]change{fresh, second, tainted(0, corev1.TaintEffectNoSchedule)}, ""},
+		"two NodePools with taints":               {[]change{fresh, second, tainted(0, corev1.TaintEffectNoSchedule), tainted(1, corev1.TaintEffectNoExecute)}, problem.AllNodesTainted},
+		"a taint, and a NodePool without nodes":   {[]change{fresh, second, tainted(0, corev1.TaintEffectNoExecute), empty}, problem.AllNodesTainted},
 		"a HostedCluster with a long name":        {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
 	})
 }
@@ -233,7 +261,7 @@ var refusals = []problem.Cause{
 	problem.IPv6JoinSubnetsDiffer, problem.HostedNetworksOverlap, problem.JoinSubnetTooSmall, problem.CertificateNamesRefused, problem.NodePortNotInRange,
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
 	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
-	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable,
+	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable, problem.HTTPProxyRefused, problem.NoProxyRefused, problem.AllNodesTainted,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

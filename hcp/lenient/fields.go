@@ -151,6 +151,7 @@ func nodePoolKind() kind {
 		"spec.platform.kubevirt.attachDefaultNetwork",
 		"spec.platform.kubevirt.nodeSelector",
 		"spec.arch",
+		"spec.taints[].effect",
 		"spec.replicas",
 		"spec.autoScaling.min",
 		"spec.autoScaling.max",

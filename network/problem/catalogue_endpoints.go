@@ -97,6 +97,14 @@ var (
 		What:   "The domain of the hosted cluster's ingress is {domain}, with capital letters.",
 		Effect: "Its OpenShift API server does not start with such a domain, so Routes, the console and logins do not work.",
 		Fix:    "Create the cluster with a domain in small letters (spec.dns, or spec.configuration.ingress)."})
+	IngressDomainInside = declare("IngressDomainInside", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "The domain of the hosted cluster's ingress is {domain}, which is below cluster.local.",
+		Effect: "The DNS server of the hosted cluster answers for cluster.local itself, so its pods do not resolve names of the ingress. The console and ingress operators stay degraded.",
+		Fix:    "Create the cluster with a domain that is not below cluster.local (spec.dns, or spec.configuration.ingress)."})
+	AllNodesTainted = declare("AllNodesTainted", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "All nodes of the hosted cluster get taints (spec.taints of NodePool {nodePools}).",
+		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate them, so no node runs these.",
+		Fix:    "Create a NodePool without taints. Or add tolerations in the hosted cluster, such as spec.nodePlacement of its IngressController."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets type Private for its ingress, which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",

@@ -36,6 +36,14 @@ var (
 		What:   "An HTTP proxy of the hosted cluster (spec.configuration.proxy) is not a URL with scheme http or https.",
 		Effect: "HyperShift cannot configure nodes with it, or VMs refuse the configuration.",
 		Fix:    "Set a URL such as http://proxy.example.com:3128."})
+	HTTPProxyRefused = declare("HTTPProxyRefused", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
+		What:   "The httpProxy of the hosted cluster (spec.configuration.proxy) has scheme https.",
+		Effect: "The network operator of the hosted cluster refuses its proxies, so its pods do not use them. Nodes that depend on a proxy do not become Ready.",
+		Fix:    "Set a URL with scheme http. Only httpsProxy may have scheme https."})
+	NoProxyRefused = declare("NoProxyRefused", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
+		What:   "The noProxy of the hosted cluster (spec.configuration.proxy) has entries that are no host, domain or CIDR: {entries}.",
+		Effect: "The network operator of the hosted cluster refuses its proxies, so its pods do not use them. Nodes that depend on a proxy do not become Ready.",
+		Fix:    "Write names in small letters, without ports and wildcards, and addresses of IPv6 as CIDRs. Remove empty entries."})
 	HostedProxyUnusable = declare("HostedProxyUnusable", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
 		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) has a user, a path, or scheme https. Its noProxy does not have the API server.",
 		Effect: "Nodes forward what pods send to the API server. They use that proxy without a password and without TLS, so nothing arrives.",

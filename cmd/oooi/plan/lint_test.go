@@ -265,7 +265,8 @@ func TestLintSeesWhatRulesNodesOut(t *testing.T) {
 		cause  problem.Cause
 	}{
 		"networks that overlap":           {pods("100.64.0.0/10"), problem.HostedNetworksOverlap},
-		"subnets for too few nodes":       {pods("10.132.0.0/24"), problem.PodSubnetsTooFew},
+		"subnets for too few nodes":       {pods("10.132.0.0/22"), problem.PodSubnetsTooFew},
+		"pods in a network of no subnet":  {pods("10.132.0.0/24"), problem.HostPrefixRefused},
 		"join subnets that differ":        {ovn("{ipv4: {internalJoinSubnet: 100.70.0.0/16}}"), problem.JoinSubnetsDiffer},
 		"a join subnet that is too small": {ovn("{v4InternalSubnet: 100.70.0.0/24}"), problem.JoinSubnetTooSmall},
 		"an API at an address of pods":    {[2]string{"    clusterNetwork:\n", "    apiServer: {advertiseAddress: 10.132.0.9}\n    clusterNetwork:\n"}, problem.HostedNetworksOverlap},
