@@ -121,7 +121,7 @@ func ignitionRoute(o objects.Objects) problem.Problems {
 	if signed == "" {
 		return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), args)}
 	}
-	e, _, _ := byRoute(o, published{service: hyperv1.Ignition, route: "ignition-server"})
+	e, _, _ := byRoute(o, network.PublishedAt("ignition-server"), strategyOf(o.HostedCluster, hyperv1.Ignition))
 	if len(e.Hosts) == 0 || strings.EqualFold(e.Hosts[0], signed) {
 		return nil
 	}
