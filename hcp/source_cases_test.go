@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -66,7 +67,11 @@ func TestRegistriesThatMayLackTLS(t *testing.T) {
 		insecure string
 		given    func(*hcp.Objects)
 		hint     bool
+		want     string // "": m.corp.example:5000
 	}{
+		"Docker Hub, which clients dial by another name": {insecure: "docker.io", hint: true, want: "registry-1.docker.io", given: func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "quay.io/a", Mirrors: []string{"docker.io/a"}}}
+		}},
 		"its name":                {insecure: "m.corp.example:5000", hint: true},
 		"a part of it":            {insecure: "m.corp.example:5000/team", hint: true},
 		"all below its domain":    {insecure: "*.corp.example", hint: true},
@@ -93,7 +98,7 @@ func TestRegistriesThatMayLackTLS(t *testing.T) {
 				hosts = append(hosts, p.Args["hosts"]...)
 			}
 			if c.hint {
-				g.Expect(hosts).To(Equal(problem.Values{"m.corp.example:5000"}))
+				g.Expect(hosts).To(Equal(problem.Values{cmp.Or(c.want, "m.corp.example:5000")}))
 				return
 			}
 			g.Expect(hosts).To(BeEmpty())

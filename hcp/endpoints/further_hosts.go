@@ -54,7 +54,7 @@ func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(str
 		return nil
 	}
 	insecure := func(r string) bool {
-		return onlyTLS(r) && slices.ContainsFunc(c.Image.RegistrySources.InsecureRegistries, func(scope string) bool { return covers(scope, r) || registryOf(scope) == r })
+		return onlyTLS(r) && slices.ContainsFunc(c.Image.RegistrySources.InsecureRegistries, func(scope string) bool { return covers(scope, r) || dialedRegistry(scope) == r })
 	}
 	out := network.Without(registries, func(r string) bool { return !insecure(r) })
 	slices.Sort(out)

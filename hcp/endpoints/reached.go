@@ -161,7 +161,7 @@ func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 func (r reach) mirrored(o objects.Objects, registry string) bool {
 	return slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(s hyperv1.ImageContentSource) bool {
 		of := func(image string) bool { return dialedRegistry(image) == registry }
-		elsewhere := func(image string) bool { return r.located(registryOf(image)) || r.proxied(registryOf(image)) }
+		elsewhere := func(image string) bool { return r.located(dialedRegistry(image)) || r.proxied(dialedRegistry(image)) }
 		all := append([]string{s.Source}, s.Mirrors...)
 		return slices.ContainsFunc(all, of) && slices.ContainsFunc(all, elsewhere)
 	})
