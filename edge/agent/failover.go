@@ -140,11 +140,9 @@ func (f *Failover) triggers() serving.Triggers {
 	return serving.Triggers{Interface: f.Interface.Changed, Plan: f.Source.Changed}
 }
 
-// serves returns nil if this edge serves now. It records the answer, and which plan is served.
+// serves returns nil if this edge serves now. It records the answer.
 func (f *Failover) serves() error {
-	n := f.Source.Current().Network
-	f.Metrics.Gauge(metrics.FailoverPlanHash).WithLabelValues().Set(float64(n.Hash()))
-	err := f.Servers.Err(n)
+	err := f.Servers.Err(f.Source.Current().Network)
 	changed := f.serving.Set(err)
 	_ = f.updateReadiness()
 	switch {
@@ -157,10 +155,13 @@ func (f *Failover) serves() error {
 	return err
 }
 
-// plan returns a short name of the plan in force, for the peer and for logs, and the UID of the HostedCluster.
+// plan returns a short name of the plan in force, for the peer and for logs, and the UID of the HostedCluster. It records
+// the hash of the plan.
 func (f *Failover) plan() (name, owner string) {
 	v := f.Source.Current()
-	return fmt.Sprintf("%08x", v.Network.Hash()), v.Cluster.UID
+	hash := v.Network.Hash()
+	f.Metrics.Gauge(metrics.FailoverPlanHash).WithLabelValues().Set(float64(hash))
+	return fmt.Sprintf("%08x", hash), v.Cluster.UID
 }
 
 func (f *Failover) changed(s failover.State) {

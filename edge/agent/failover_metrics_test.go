@@ -55,8 +55,7 @@ func TestServedPlanIsAMetric(t *testing.T) {
 	fakes.Planned(t, file, fakes.Blue())
 	source, err := inforce.New(file, inforce.Selection{Edge: 1}, nil, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	g.Expect(err).NotTo(HaveOccurred())
-	f := &Failover{Source: source, Servers: NewServers(t.TempDir()), Metrics: NewFailoverMetrics(r, func() error { return nil }), Log: slog.New(slog.DiscardHandler)}
-	_ = f.serves()
+	f := &Failover{Source: source, Metrics: NewFailoverMetrics(r, func() error { return nil })}
 	name, _ := f.plan()
 	number, err := strconv.ParseUint(name, 16, 32)
 	g.Expect(err).NotTo(HaveOccurred())
