@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +26,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network/metrics"
 	"github.com/cldmnky/oooi/network/problem"
@@ -90,26 +90,16 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
 		}
 	}
-	done := map[object]bool{}
+	done := map[own.Key]bool{}
 	defer r.announceDisruptions(w, d, done)
 	return r.removeAll(ctx, d, d.Restored, done)
 }
 
-// An object is one of oooi's objects for one hosted cluster.
-type object struct {
-	kind schema.GroupVersionKind
-	name string
-}
-
-func objectOf(o client.Object) object {
-	return object{o.GetObjectKind().GroupVersionKind(), o.GetName()}
-}
-
 // removeAll prunes objects, logs each deletion, and adds it to done.
-func (r Writer) removeAll(ctx context.Context, d decide.Decision, objects []metav1.PartialObjectMetadata, done map[object]bool) error {
+func (r Writer) removeAll(ctx context.Context, d decide.Decision, objects []metav1.PartialObjectMetadata, done map[own.Key]bool) error {
 	_, err := r.prune(ctx, objects, func(o metav1.PartialObjectMetadata) {
 		logRemoved(logr.FromContextOrDiscard(ctx), d, o)
-		done[objectOf(&o)] = true
+		done[own.KeyOf(o.GroupVersionKind(), &o)] = true
 	})
 	return err
 }
@@ -123,7 +113,7 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 	if w.Binding == nil {
 		return Outcome{Unfinished: true, Again: whileBinding}, nil
 	}
-	done := map[object]bool{}
+	done := map[own.Key]bool{}
 	defer r.announceDisruptions(w, d, done)
 	o := Outcome{Again: d.Again}
 	log := logr.FromContextOrDiscard(ctx)
@@ -145,7 +135,7 @@ func (r Writer) serve(ctx context.Context, w gather.World, d decide.Decision) (O
 		if changed {
 			logApplied(log, d, u, exists(w, u))
 		}
-		done[objectOf(u)] = true
+		done[own.KeyOf(u.GroupVersionKind(), u)] = true
 		if u.GroupVersionKind() == own.DeploymentKind {
 			edge := appsv1.Deployment{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &edge); err != nil {
@@ -243,13 +233,18 @@ func obsolete(w gather.World, d decide.Decision) []metav1.PartialObjectMetadata 
 		case o.GroupVersionKind() == own.LeaseKind:
 			return networks[o.Labels[wire.LabelNetwork]]
 		}
-		wanted := slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool { return objectOf(u) == objectOf(&o) })
+		wanted := slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool { return same(u, o) })
 		return wanted || o.GroupVersionKind() == own.DeploymentKind && d.Does(o.Name, rollout.Keep)
 	})
 }
 
+// same reports whether o is the object u.
+func same(u *unstructured.Unstructured, o metav1.PartialObjectMetadata) bool {
+	return own.KeyOf(u.GroupVersionKind(), u) == own.KeyOf(o.GroupVersionKind(), &o)
+}
+
 func exists(w gather.World, u *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool { return objectOf(&o) == objectOf(u) })
+	return slices.ContainsFunc(w.Owned, func(o metav1.PartialObjectMetadata) bool { return same(u, o) })
 }
 
 // reasonDisruption is the reason of the Event before connections are reset.
@@ -257,10 +252,11 @@ const reasonDisruption = "Disruption"
 
 // announceDisruptions emits an Event about each disruption whose object is in done, once. A write that the API server
 // refuses announces nothing.
-func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done map[object]bool) {
+func (r Writer) announceDisruptions(w gather.World, d decide.Decision, done map[own.Key]bool) {
 	var texts []string
+	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
 	for _, c := range d.Disruptions {
-		if done[object{c.Kind, c.Name}] {
+		if done[own.Key{Kind: c.Kind, NamespacedName: types.NamespacedName{Namespace: ns, Name: c.Name}}] {
 			texts = append(texts, c.Text)
 		}
 	}
