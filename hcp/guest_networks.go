@@ -139,9 +139,11 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 
 // mixedFamilies returns a problem if HyperShift refuses hc for mixing IPv4 and IPv6 (validateNetworkStackAddresses): the
 // first networks of pods, Services and machines, and the API's address, must be of one family. The API's default is that
-// of the pods. It refuses an address that it cannot parse. Kubernetes refuses special addresses in the endpoints of the
-// Service kubernetes (ValidateNonSpecialIP).
+// of the pods. An address that is refused itself is reported alone.
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
+	if refusedAdvertiseAddress(hc) != nil {
+		return nil
+	}
 	var firsts []string
 	isIPv4 := map[bool]bool{}
 	add := func(text string, a netip.Addr) {
@@ -159,17 +161,28 @@ func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 		}
 	}
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
-		text := *n.APIServer.AdvertiseAddress
-		a, err := netip.ParseAddr(text)
-		if err != nil || a.IsUnspecified() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast() {
-			return problem.Problems{problem.New(problem.AdvertiseAddressUnusable, problem.Subject{}, problem.Args{"address": {text}}, "spec.networking.apiServer.advertiseAddress")}
+		if a, err := netip.ParseAddr(*n.APIServer.AdvertiseAddress); err == nil {
+			add(a.String(), a)
 		}
-		add(a.String(), a)
 	}
 	if len(isIPv4) < 2 {
 		return nil
 	}
 	return problem.Problems{problem.New(problem.FamiliesMixed, problem.Subject{}, problem.Args{"networks": firsts}, "spec.networking")}
+}
+
+// refusedAdvertiseAddress returns a problem if HyperShift cannot parse the API's address, or if Kubernetes refuses the
+// address in the endpoints of the Service kubernetes (ValidateNonSpecialIP).
+func refusedAdvertiseAddress(hc *hyperv1.HostedCluster) problem.Problems {
+	api := hc.Spec.Networking.APIServer
+	if api == nil || api.AdvertiseAddress == nil {
+		return nil
+	}
+	a, err := netip.ParseAddr(*api.AdvertiseAddress)
+	if err == nil && !a.IsUnspecified() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !a.IsLinkLocalMulticast() {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.AdvertiseAddressUnusable, problem.Subject{}, problem.Args{"address": {*api.AdvertiseAddress}}, "spec.networking.apiServer.advertiseAddress")}
 }
 
 // ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.
@@ -211,52 +224,73 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 // defaultHostPrefix and defaultHostPrefixIPv6 are HyperShift's defaults (support/globalconfig/network.go).
 const defaultHostPrefix, defaultHostPrefixIPv6 = 23, 64
 
-// podSubnets returns a problem if a pod network has no usable subnets for nodes, if the pod networks of one family have
-// fewer than o may have nodes, or if those of IPv4 have more than the join or the transit subnet has addresses.
-// OVN-Kubernetes gives each node one subnet of each family, and a node without one stays NotReady
-// (pkg/clustermanager/subnetallocator). The cluster network operator refuses a hostPrefix that is shorter than the CIDR,
-// or that leaves a subnet less than four addresses (pkg/network/cluster_config.go), whatever plugin nodes have. It also
-// refuses a join or transit subnet without an address for each subnet and three more (isV4NodeSubnetLargeEnough in
+const podNetworksField = "spec.networking.clusterNetwork"
+
+// hostPrefixOf returns how long the prefix of a node's subnet of p is. set is hostPrefix, 0 if it is not set.
+func hostPrefixOf(p netip.Prefix, set int32) int {
+	if p.Addr().Is4() {
+		return cmp.Or(int(set), defaultHostPrefix)
+	}
+	return cmp.Or(int(set), defaultHostPrefixIPv6)
+}
+
+// refusedHostPrefix returns a problem for each pod network whose hostPrefix the cluster network operator refuses: one
+// that is shorter than the CIDR, or that leaves a subnet less than four addresses (pkg/network/cluster_config.go). Running
+// VMs without OVN-Kubernetes may do without that operator.
+func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
+	if !objects.UsesOVN(o.HostedCluster) && len(o.VMs) > 0 {
+		return nil
+	}
+	for _, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
+		p, err := netip.ParsePrefix(n.CIDR.String())
+		per := hostPrefixOf(p, n.HostPrefix)
+		if least, most := p.Bits(), p.Addr().BitLen()-2; err == nil && (per < least || per > most) {
+			args := problem.Args{"cidr": {p.String()}, "hostPrefix": {strconv.Itoa(per)}, "least": {strconv.Itoa(least)}, "most": {strconv.Itoa(most)}}
+			ps = append(ps, problem.New(problem.HostPrefixRefused, problem.Subject{}, args, podNetworksField))
+		}
+	}
+	return ps
+}
+
+// podSubnets returns a problem if the pod networks of one family have fewer subnets than o may have nodes, or if those of
+// IPv4 have more than the join or the transit subnet has addresses. OVN-Kubernetes gives each node one subnet of each
+// family, and a node without one stays NotReady (pkg/clustermanager/subnetallocator). The cluster network operator refuses
+// a join or transit subnet without an address for each subnet and three more (isV4NodeSubnetLargeEnough in
 // pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {
-	const field = "spec.networking.clusterNetwork"
-	ovn, cidrs, subnets := objects.UsesOVN(o.HostedCluster), map[bool][]string{}, map[bool]int{} // By family: true is IPv4.
+	if !objects.UsesOVN(o.HostedCluster) || refusedHostPrefix(o) != nil {
+		return nil
+	}
+	type family struct {
+		cidrs   []string
+		subnets int
+	}
+	var ipv4, ipv6 family
 	for _, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
 		p, err := netip.ParsePrefix(n.CIDR.String())
 		if err != nil {
 			continue
 		}
-		four, per := p.Addr().Is4(), cmp.Or(int(n.HostPrefix), defaultHostPrefixIPv6)
-		if four {
-			per = cmp.Or(int(n.HostPrefix), defaultHostPrefix)
+		of := &ipv6
+		if p.Addr().Is4() {
+			of = &ipv4
 		}
-		if least, most := p.Bits(), p.Addr().BitLen()-2; per < least || per > most {
-			args := problem.Args{"cidr": {p.String()}, "hostPrefix": {strconv.Itoa(per)}, "least": {strconv.Itoa(least)}, "most": {strconv.Itoa(most)}}
-			ps = append(ps, problem.New(problem.HostPrefixRefused, problem.Subject{}, args, field))
-			continue
-		}
-		cidrs[four] = append(cidrs[four], p.String())
-		subnets[four] += 1 << min(per-p.Bits(), 30)
+		of.cidrs = append(of.cidrs, p.String())
+		of.subnets += 1 << min(hostPrefixOf(p, n.HostPrefix)-p.Bits(), 30)
 	}
-	switch {
-	case !ovn && len(o.VMs) > 0: // Another plugin may do without that operator.
-		return nil
-	case !ovn || len(ps) > 0:
-		return ps
-	}
-	nodes, count := networks.MaxNodes(o), problem.Values{strconv.Itoa(subnets[true])}
-	for _, four := range []bool{true, false} {
-		if len(cidrs[four]) > 0 && subnets[four] < nodes {
-			args := problem.Args{"cidrs": cidrs[four], "count": {strconv.Itoa(subnets[four])}, "vms": {strconv.Itoa(nodes)}}
-			ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, args, field, "spec.replicas"))
+	nodes := networks.MaxNodes(o)
+	for _, f := range []family{ipv4, ipv6} {
+		if len(f.cidrs) > 0 && f.subnets < nodes {
+			args := problem.Args{"cidrs": f.cidrs, "count": {strconv.Itoa(f.subnets)}, "vms": {strconv.Itoa(nodes)}}
+			ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, args, podNetworksField, "spec.replicas"))
 		}
 	}
 	for _, s := range []struct{ field, cidr string }{
 		{"v4InternalSubnet", cmp.Or(o.JoinSubnet, ovnJoin)}, {"ipv4.internalTransitSwitchSubnet", ovnConfig(o.HostedCluster).InternalTransitSwitchSubnet},
 	} {
-		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && len(cidrs[true]) > 0 && subnets[true] >= 1<<(32-p.Bits())-3 {
-			ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, problem.Args{"cidr": {s.cidr}, "count": count, "field": {s.field}},
-				"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, field))
+		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && len(ipv4.cidrs) > 0 && ipv4.subnets >= 1<<(32-p.Bits())-3 {
+			args := problem.Args{"cidr": {s.cidr}, "count": {strconv.Itoa(ipv4.subnets)}, "field": {s.field}}
+			ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, podNetworksField))
 		}
 	}
 	return ps

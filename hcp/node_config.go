@@ -43,8 +43,9 @@ func unusableProxy(hc *hyperv1.HostedCluster, f network.Facts) problem.Problems 
 	return nil
 }
 
-// refusedProxy returns problems if the network operator of the hosted cluster refuses its proxies (pkg/controller/proxyconfig/validation.go). Then its pods do not get
-// them. Among these pods is one that measures the MTU on the first node.
+// refusedProxy returns problems if the network operator of a new cluster refuses its proxies
+// (pkg/controller/proxyconfig/validation.go). Then its pods do not get them. Among these pods is one that measures the MTU
+// on the first node.
 func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil || c.Proxy == nil || len(o.VMs) > 0 {
@@ -59,7 +60,7 @@ func refusedProxy(o objects.Objects) (ps problem.Problems) {
 		return err == nil || len(validation.IsDNS1123Subdomain(strings.TrimPrefix(entry, "."))) == 0
 	})
 	if len(entries) > 0 && c.Proxy.NoProxy != "" && c.Proxy.NoProxy != "*" {
-		entries = entries[:min(len(entries), maxStopped)]
+		entries = entries[:min(len(entries), maxNamed)]
 		for i := range entries {
 			entries[i] = strconv.Quote(entries[i])
 		}
@@ -68,8 +69,8 @@ func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
-// allTainted returns a problem if each NodePool of a new cluster taints its nodes. The IngressController that HyperShift creates has no tolerations
-// (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
+// allTainted returns a problem if each NodePool of a new cluster taints its nodes. The IngressController that HyperShift
+// creates has no tolerations (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
 func allTainted(o objects.Objects) problem.Problems {
 	var tainted []string
 	sizes := networks.NodePoolSizes(o)
@@ -87,7 +88,7 @@ func allTainted(o objects.Objects) problem.Problems {
 		return nil
 	}
 	slices.Sort(tainted)
-	return problem.Problems{problem.New(problem.AllNodesTainted, problem.Subject{}, problem.Args{"nodePools": tainted[:min(len(tainted), maxStopped)]}, "spec.taints")}
+	return problem.Problems{problem.New(problem.AllNodesTainted, problem.Subject{}, problem.Args{"nodePools": tainted[:min(len(tainted), maxNamed)]}, "spec.taints")}
 }
 
 // repository is the format of a registry or a repository: a host with an optional port, and a path in small letters without a tag.

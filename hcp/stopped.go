@@ -84,7 +84,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	}
 	if len(dotted) > 0 {
 		slices.Sort(dotted)
-		ps = append(ps, problem.New(problem.NodePoolNameHasDot, problem.Subject{}, problem.Args{"nodePools": dotted[:min(len(dotted), maxStopped)]}, "metadata.name"))
+		ps = append(ps, problem.New(problem.NodePoolNameHasDot, problem.Subject{}, problem.Args{"nodePools": dotted[:min(len(dotted), maxNamed)]}, "metadata.name"))
 	}
 	switch none := wanted == 0 && len(byStop) > 0; {
 	case !exist && (paused || noMachines || none):
@@ -96,7 +96,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.condition, b.condition), cmp.Compare(a.error, b.error))
 	}) {
 		pools := slices.Sorted(slices.Values(byStop[s]))
-		args, keys := problem.Args{"nodePools": pools[:min(len(pools), maxStopped)], "condition": {s.condition}, "error": {s.error}}, []string(nil)
+		args, keys := problem.Args{"nodePools": pools[:min(len(pools), maxNamed)], "condition": {s.condition}, "error": {s.error}}, []string(nil)
 		if s.field != "" {
 			args, keys = problem.Args{"nodePools": args["nodePools"]}, []string{s.field}
 		}
@@ -108,8 +108,8 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 // maxName is how many characters a namespace and the value of a label have at most.
 const maxName = 63
 
-// maxStopped is how many NodePools a problem names.
-const maxStopped = 10
+// maxNamed is how many NodePools, or values of one field, a problem names.
+const maxNamed = 10
 
 // stopOf returns why HyperShift creates no new node of np. Zero: it creates nodes. A time in spec.pausedUntil counts
 // while a condition reports it. Conditions do not count before Ignition is published: until the control plane has its

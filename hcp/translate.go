@@ -29,7 +29,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	}
 	named := networks.Of(o, set, ofNodePools, last)
 	r.Networks, f.Refused = named.Networks, named.Refused
-	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), overlapping(o, named.Networks), ovnMTU(o, named.Networks), podSubnets(o), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o), refusedCertificates(o.HostedCluster), refusedDomain(o.HostedCluster), refusedNetworks(o), unreadableRegistries(o.HostedCluster), refusedProxy(o), allTainted(o))
+	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), overlapping(o, named.Networks), ovnMTU(o, named.Networks), refusedHostPrefix(o), podSubnets(o), refusedAdvertiseAddress(o.HostedCluster), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o), refusedCertificates(o.HostedCluster), refusedDomain(o.HostedCluster), refusedNetworks(o), unreadableRegistries(o.HostedCluster), refusedProxy(o), allTainted(o))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
 	f.NodeAPI = nodeAPI(o.HostedCluster)

@@ -141,8 +141,7 @@ func announced(s hyperv1.ServicePublishingStrategy, args problem.Args) problem.A
 	return args
 }
 
-// byRoute returns the endpoint at the host of p's Route. For Ignition, status.ignitionEndpoint has precedence,
-// because HyperShift writes it to the VMs' user data.
+// byRoute returns the endpoint at the host of p's Route.
 func byRoute(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *routev1.RoutePort, *problem.Problem) {
 	var host string
 	var port *routev1.RoutePort
@@ -152,12 +151,19 @@ func byRoute(o objects.Objects, p network.PublishedService, s hyperv1.ServicePub
 		}
 	}
 	if p.Service == network.IgnitionService {
-		host, _ = hostPort(cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, host))
+		host = ignitionHost(o, host)
 	}
 	if host == "" {
 		return network.Endpoint{}, nil, pending(problem.RouteHostPending, p, "Route "+p.Endpoint, s)
 	}
 	return endpointAt(host, 443, network.MatchServerName), port, nil
+}
+
+// ignitionHost returns the host that VMs dial for Ignition: status.ignitionEndpoint, which HyperShift writes to their user
+// data, else route, the host of the Route.
+func ignitionHost(o objects.Objects, route string) string {
+	host, _ := hostPort(cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, route))
+	return host
 }
 
 func ignitionByNodePort(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {

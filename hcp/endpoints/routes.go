@@ -121,10 +121,10 @@ func ignitionRoute(o objects.Objects) problem.Problems {
 	if signed == "" {
 		return problem.Problems{problem.New(problem.IgnitionRouteNotAdmitted, endpoint("ignition-server"), args)}
 	}
-	e, _, _ := byRoute(o, network.PublishedAt("ignition-server"), strategyOf(o.HostedCluster, hyperv1.Ignition))
-	if len(e.Hosts) == 0 || strings.EqualFold(e.Hosts[0], signed) {
+	dialed := endpointAt(ignitionHost(o, o.Routes[i].Spec.Host), network.PortHTTPS, network.MatchServerName).Hosts
+	if len(dialed) == 0 || strings.EqualFold(dialed[0], signed) {
 		return nil
 	}
-	args["host"], args["otherHost"] = problem.Values{signed}, e.Hosts
+	args["host"], args["otherHost"] = problem.Values{signed}, dialed
 	return problem.Problems{problem.New(problem.IgnitionHostDiffers, endpoint("ignition-server"), args)}
 }
