@@ -180,20 +180,25 @@ func servers(all []network.Network) string {
 }
 
 func names(services []network.Service) []string {
-	words := map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "proxy"}
 	var out []string
 	for _, s := range network.AllServices() {
 		if slices.Contains(services, s) {
-			out = append(out, words[s])
+			out = append(out, nameOf(s))
 		}
 	}
 	return out
 }
 
+func nameOf(s network.Service) string {
+	return map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "proxy"}[s]
+}
+
 // ServiceInWords names what s gives to VMs.
 func ServiceInWords(s network.Service) string {
-	return map[network.Service]string{
-		network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "access to the control plane"}[s]
+	if s == network.ServiceProxy {
+		return "access to the control plane"
+	}
+	return nameOf(s)
 }
 
 // sentenceList is "a, b and c".
