@@ -3,7 +3,6 @@ package blue
 
 import (
 	"context"
-	"encoding/json"
 	"net/netip"
 	"slices"
 	"testing"
@@ -32,7 +31,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
-	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/files"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -218,34 +217,28 @@ func balanced(name string, selector map[string]string) *corev1.Service {
 func Settings(t *testing.T, c client.Client) string { return report.Settings(Objects(t, c)) }
 
 // Objects are those of the cluster, as the operator reads them.
-func Objects(t *testing.T, c client.Client) (o hcp.Objects) {
+func Objects(t *testing.T, c client.Client) hcp.Objects {
 	t.Helper()
-	controlPlane := client.InNamespace("clusters-blue")
-	hc := decoded[lenient.HostedCluster](t, c, hyperv1.GroupVersion.WithKind("HostedCluster"), client.InNamespace(Key.Namespace))
-	i := slices.IndexFunc(hc, func(hc lenient.HostedCluster) bool { return hc.Name == Key.Name })
-	NewWithT(t).Expect(i).NotTo(BeNumerically("<", 0))
-	o.SetHostedCluster(&hc[i])
-	o.AddNodePools(decoded[lenient.NodePool](t, c, hyperv1.GroupVersion.WithKind("NodePool"), client.InNamespace(Key.Namespace)))
-	o.AddNADs(decoded[lenient.NetworkAttachmentDefinition](t, c, nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")))
-	o.AddRoutes(decoded[lenient.Route](t, c, routev1.GroupVersion.WithKind("Route"), controlPlane))
-	o.Services = decoded[corev1.Service](t, c, corev1.SchemeGroupVersion.WithKind("Service"), controlPlane)
-	return o
-}
-
-// decoded returns the objects of a kind.
-func decoded[T any](t *testing.T, c client.Client, kind schema.GroupVersionKind, in ...client.ListOption) (out []T) {
-	t.Helper()
-	g, list := NewWithT(t), &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind)
-	g.Expect(c.List(t.Context(), list, in...)).To(Succeed())
-	for i := range list.Items {
-		text, err := list.Items[i].MarshalJSON()
-		g.Expect(err).NotTo(HaveOccurred())
-		var x T
-		g.Expect(json.Unmarshal(text, &x)).To(Succeed())
-		out = append(out, x)
+	g := NewWithT(t)
+	var dump files.Dump
+	for kind, namespace := range map[schema.GroupVersionKind]string{
+		hyperv1.GroupVersion.WithKind("HostedCluster"):                   Key.Namespace,
+		hyperv1.GroupVersion.WithKind("NodePool"):                        Key.Namespace,
+		nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition"): "",
+		routev1.GroupVersion.WithKind("Route"):                           "clusters-blue",
+		corev1.SchemeGroupVersion.WithKind("Service"):                    "clusters-blue",
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		g.Expect(c.List(t.Context(), list, client.InNamespace(namespace))).To(Succeed())
+		for _, u := range list.Items {
+			g.Expect(dump.AddUnstructured(u)).To(Succeed())
+		}
 	}
-	return out
+	all := dump.Clusters()
+	i := slices.IndexFunc(all, func(o hcp.Objects) bool { return o.HostedCluster.Name == Key.Name })
+	g.Expect(i).NotTo(BeNumerically("<", 0))
+	return all[i]
 }
 
 // Tell writes the condition and stores the Report as the operator does.
