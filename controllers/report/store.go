@@ -112,16 +112,17 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 	})
 }
 
-// Inputs returns a hash (16 hexadecimal digits) of what plans are made from: of o's NodePools, NADs, Services and Routes all
-// that is read but conditions, and of its HostedCluster what has no generation. `oooi status` compares it with that of
-// the current objects. Both decode only fields that are read (package lenient).
+// Inputs returns a hash (16 hexadecimal digits) of what is read of o's NodePools and NADs without their status, of its
+// Services and Routes, and of its HostedCluster's metadata. The spec of the HostedCluster has a generation; its status is
+// in no hash. `oooi status` compares the hash with that of the current objects. Both decode only fields that are read
+// (package lenient).
 func Inputs(o hcp.Objects) string {
 	var all []string
 	add := func(kind string, meta metav1.ObjectMeta, read ...any) {
 		meta.ResourceVersion, meta.Generation, meta.ManagedFields = "", 0, nil
 		b, err := json.Marshal([]any{kind, meta, read})
 		if err != nil {
-			panic("controllers: fields of objects are always JSON: " + err.Error())
+			panic("report: fields of objects are always JSON: " + err.Error())
 		}
 		all = append(all, string(b))
 	}
