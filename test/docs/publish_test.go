@@ -42,7 +42,7 @@ func TestWhoReachesWhat(t *testing.T) {
 		apiOutside, loginOutside = append(apiOutside, outsideAPI(o)), append(loginOutside, outsideOAuth(story, o))
 	}
 	row("VMs, to the API server", api...)
-	row("clients behind the router of the VLAN", behind...)
+	row("what clients behind the router of the VLAN need", behind...)
 	row("VMs, to OAuth, Ignition and konnectivity", others...)
 	row("clients outside, to the API server", apiOutside...)
 	row("clients outside, to OAuth", loginOutside...)
@@ -70,7 +70,7 @@ func placeOf(e network.Endpoint) string {
 
 // throughRouter is what clients need whose router leads to the VLAN, to reach the API server and OAuth at these places.
 func throughRouter(api, oauth string) string {
-	const route, names = "[a route](clients.md#through-the-router) to the address", "names"
+	const route, names = "[a route](clients.md#through-the-router) to the address", "DNS for the names"
 	switch isName := func(place string) bool { return strings.HasPrefix(place, "name") }; {
 	case isName(api):
 		return names
@@ -89,9 +89,9 @@ func outsideAPI(o objects.Objects) string {
 	for _, s := range o.Services {
 		switch {
 		case s.Name == "kube-apiserver" && s.Spec.Type == corev1.ServiceTypeLoadBalancer:
-			return "at the load balancer"
+			return "the load balancer"
 		case s.Name == "kube-apiserver" && s.Spec.Type == corev1.ServiceTypeNodePort:
-			return "at the management node"
+			return "the management node"
 		}
 	}
 	return atRouter(o, "kube-apiserver")
@@ -101,8 +101,8 @@ func outsideAPI(o objects.Objects) string {
 // version (LabelHCPRoutes in support/netutil/visibility.go) which router admits the Route: its status names one.
 func outsideOAuth(story string, o objects.Objects) string {
 	at := atRouter(o, "oauth")
-	if story == "lb-name" && at != "at the management node" {
-		return "at the router in the status of the Route"
+	if story == "lb-name" && at != "the management node" {
+		return "the router in the status of the Route"
 	}
 	return at
 }
@@ -111,9 +111,9 @@ func outsideOAuth(story string, o objects.Objects) string {
 func atRouter(o objects.Objects, name string) string {
 	switch {
 	case !slices.ContainsFunc(o.Routes, func(r routev1.Route) bool { return r.Name == name }):
-		return "at the management node"
+		return "the management node"
 	case slices.ContainsFunc(o.Services, func(s corev1.Service) bool { return s.Name == "router" }):
-		return "at HyperShift's router"
+		return "HyperShift's router"
 	}
-	return "at the management cluster's router"
+	return "the management cluster's router"
 }
