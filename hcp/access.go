@@ -29,8 +29,8 @@ func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest 
 	return out
 }
 
-// appsNamed returns the name of the ingress of hc, with the addresses that s sets for the ingress. Zero: hc has no
-// ingress, or its domain is not known yet.
+// appsNamed returns the name of the ingress of hc, with the addresses that s sets for the ingress. It returns the zero
+// Record if hc has no ingress, or if the domain of the ingress is not known yet.
 func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
 	r := network.Record{Name: endpoints.AppsName(hc)}
 	if r.Name == "" {
@@ -42,7 +42,7 @@ func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
 	return r
 }
 
-// recorded returns the addresses of name, which is in lower case.
+// recorded returns the addresses that records give to name, which must be in lower case.
 func recorded(records []network.Record, name string) []netip.Addr {
 	var out []netip.Addr
 	for _, r := range records {

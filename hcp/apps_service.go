@@ -1,5 +1,5 @@
-// This file has the Service that makes the ingress of a hosted cluster known to edges. Its user creates it, if no other object
-// of the management cluster has the ports of the ingress.
+// This file makes the Service from which edges learn the ports of a hosted cluster's ingress. The user creates the
+// Service if no other object in the management cluster has these ports.
 
 package hcp
 
@@ -17,12 +17,12 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// AppsService returns the Service for *.apps that the fix of a problem in ps names. Nil: no fix names it, or Kubernetes
-// would not accept its name.
+// AppsService returns the Service for *.apps that fixes a problem in ps. It returns nil if no problem needs the
+// Service, or if Kubernetes would not accept its name.
 //
-// Its target ports are the node ports of the ingress. An unknown node port becomes a variable, as "$HTTPS_NODE_PORT": a
-// shell replaces it, and the API server refuses it. There is no selector, because the pods of VMs that boot from another
-// network do not answer at these ports.
+// Its target ports are the node ports of the ingress. An unknown node port becomes a shell variable, such as
+// "$HTTPS_NODE_PORT". The API server refuses the Service if no shell replaces the variable. There is no selector,
+// because the pods of VMs that boot from another network do not answer at these ports.
 func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApplyConfiguration {
 	name, namespace := endpoints.AppsServiceName(o.HostedCluster), objects.ControlPlaneNamespace(o.HostedCluster)
 	if !needsAppsService(ps) || len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
@@ -35,7 +35,7 @@ func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApp
 	}
 	for _, p := range known {
 		switch to := p.TargetPort; {
-		case to.IntVal == 0 || to.IntVal == p.Port: // Kubernetes sets the port where a user sets no target.
+		case to.IntVal == 0 || to.IntVal == p.Port: // If the user sets no target, Kubernetes sets it to the port.
 		case p.Port == network.PortHTTPS:
 			https = to
 		case p.Port == network.PortHTTP:

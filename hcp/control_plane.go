@@ -1,5 +1,5 @@
-// This file decides which of two hosted clusters keeps a control plane namespace if both have the same one:
-// clusters-a-b is that of clusters/a-b and of clusters-a/b.
+// This file decides which of two hosted clusters keeps a control plane namespace if both have the same one. For
+// example, clusters-a-b belongs to clusters/a-b and to clusters-a/b.
 
 package hcp
 
@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// KeepsControlPlane reports whether a keeps the control plane namespace that a and b have in common: the served cluster
-// keeps it, else the older one.
+// KeepsControlPlane reports whether a keeps the control plane namespace that a and b have in common. If oooi serves
+// only one of them, that one keeps it. Otherwise a keeps it if a is opted in and older than b.
 func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.HostedCluster, bServed bool) bool {
 	switch {
 	case aServed != bServed:

@@ -1,4 +1,5 @@
-// This file reads the number of edges, and where a hosted cluster's objects want them. Package derive decides.
+// This file translates the number of edges, and the node selectors, tolerations and priority class for them. Package
+// derive decides where edges run.
 
 package hcp
 
@@ -44,7 +45,7 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 			out.NodePools[np.Name] = labels
 		}
 	}
-	// HyperShift's own control plane pods have these two.
+	// HyperShift's own control plane pods tolerate these two taints.
 	for _, t := range [][2]string{{"control-plane", "true"}, {"cluster", objects.ControlPlaneNamespace(o.HostedCluster)}} {
 		out.Tolerations = append(out.Tolerations, network.Toleration{
 			Key: "hypershift.openshift.io/" + t[0], Operator: string(corev1.TolerationOpEqual), Value: t[1], Effect: string(corev1.TaintEffectNoSchedule)})
@@ -56,9 +57,9 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	return out
 }
 
-// edgeNodesNotPermitted returns the problem that the administrator does not permit labels of the user's selector. It is an
-// Error, since edges on other nodes may be unable to reach the network. Selectors of NodePools are not checked: HyperShift
-// permits them for VMs.
+// edgeNodesNotPermitted returns a problem if annotation edge-node-selector has labels that the administrator does not
+// permit. The problem is an Error, since edges on other nodes may be unable to reach the network. Selectors of
+// NodePools are not checked: HyperShift permits them for VMs.
 func edgeNodesNotPermitted(o objects.Objects, s settings.Values) problem.Problems {
 	labels := slices.DeleteFunc(slices.Sorted(maps.Keys(s.EdgeNodes)), o.Permissions.NodeLabel)
 	if len(labels) == 0 {

@@ -1,5 +1,5 @@
-// This file lists the networks inside the hosted cluster. Its nodes route their addresses internally, so VM networks and
-// published endpoints must not use them. HyperShift checks machineNetwork against them, but not annotations.
+// This file lists the networks inside the hosted cluster. Nodes route addresses in these networks internally, so VM networks
+// and published endpoints must not use them. HyperShift checks machineNetwork against them, but not annotations.
 
 package hcp
 
@@ -62,7 +62,7 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 	return out
 }
 
-// joinSubnets returns the problem that two fields set different join subnets. HyperShift on KubeVirt always sets
+// joinSubnets returns a problem if two fields set different join subnets. HyperShift on KubeVirt always sets
 // v4InternalSubnet, to ovnJoin by default. The cluster network operator refuses an internalJoinSubnet that differs
 // (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
 func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems {
@@ -73,9 +73,10 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
 }
 
-// overlapping returns a problem if HyperShift refuses o because two of its networks overlap (validateSliceNetworkCIDRs in
-// hostedcluster_controller.go). HyperShift compares the default join subnet unless internalJoinSubnet is set, even if
-// v4InternalSubnet moves that subnet. A requested CIDR that overlaps one of these is an Error of its own.
+// overlapping returns a problem if HyperShift refuses o because two of its networks overlap (validateSliceNetworkCIDRs
+// in hostedcluster_controller.go). HyperShift compares the default join subnet unless internalJoinSubnet is set, even
+// if v4InternalSubnet moves that subnet. overlapping leaves out a machineNetwork that is the CIDR of a request and
+// overlaps a network inside the hosted cluster, because package derive reports this as an Error.
 func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	hc, ovn := o.HostedCluster, ovnConfig(o.HostedCluster)
 	type entry struct {
@@ -109,7 +110,7 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 		args := problem.Args{"field": {a.field}, "cidr": {a.String()}, "otherField": {b.field}, "otherCIDR": {b.String()}}
 		return problem.Problems{problem.New(problem.HostedNetworksOverlap, problem.Subject{}, args, "spec.networking")}
 	}
-	for i, e := range all { // checkAdvertiseAddressOverlapping compares the first of each field.
+	for i, e := range all { // HyperShift's checkAdvertiseAddressOverlapping compares only the first network of each field.
 		if a := nodeAPI(hc); (i == 0 || all[i-1].field != e.field) && e.Contains(a) {
 			return overlap(e, entry{netip.PrefixFrom(a, a.BitLen()), "advertiseAddress"})
 		}
@@ -137,9 +138,10 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 	return nil
 }
 
-// mixedFamilies returns a problem if HyperShift refuses hc for mixing IPv4 and IPv6 (validateNetworkStackAddresses): the
-// first networks of pods, Services and machines, and the API's address, must be of one family. The API's default is that
-// of the pods. An address that is refused itself is reported alone.
+// mixedFamilies returns a problem if HyperShift refuses hc for mixing IPv4 and IPv6 (validateNetworkStackAddresses):
+// the first networks of pods, Services and machines, and the API's address, must be of one family. An API address that
+// is not set is not compared, because HyperShift's default has the family of the pods. If refusedAdvertiseAddress
+// reports the address, mixedFamilies returns nil.
 func mixedFamilies(hc *hyperv1.HostedCluster) problem.Problems {
 	if refusedAdvertiseAddress(hc) != nil {
 		return nil
@@ -186,8 +188,8 @@ func refusedAdvertiseAddress(hc *hyperv1.HostedCluster) problem.Problems {
 }
 
 // ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.
-// HyperShift's API documents this and does not check it. OVN-Kubernetes itself needs 58 (go-controller/pkg/node,
-// validateVTEPInterfaceMTU).
+// HyperShift's API documents this and does not check it. ovnNeeded is the difference that OVN-Kubernetes itself
+// requires (go-controller/pkg/node, validateVTEPInterfaceMTU).
 const (
 	ovnOverhead = 100
 	ovnNeeded   = 58
@@ -195,8 +197,8 @@ const (
 )
 
 // ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. If OVNMTU is
-// not set, the cluster network operator takes the MTU of the pod network from one node, for all and for good
-// (pkg/controller/operconfig/mtu_probe.go). Then networks whose MTUs differ too much are a problem.
+// not set, the cluster network operator measures the MTU on one node, uses it for all nodes, and never changes it
+// (pkg/controller/operconfig/mtu_probe.go). Then ovnMTU returns a problem if the MTUs of the networks differ too much.
 func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	var ps problem.Problems
 	least, most := 0, 0
@@ -226,7 +228,8 @@ const defaultHostPrefix, defaultHostPrefixIPv6 = 23, 64
 
 const podNetworksField = "spec.networking.clusterNetwork"
 
-// hostPrefixOf returns how long the prefix of a node's subnet of p is. set is hostPrefix, 0 if it is not set.
+// hostPrefixOf returns the prefix length of the subnet that each node gets from the pod network p. set is the
+// hostPrefix of p, or 0 if the user does not set it.
 func hostPrefixOf(p netip.Prefix, set int32) int {
 	if p.Addr().Is4() {
 		return cmp.Or(int(set), defaultHostPrefix)
@@ -235,8 +238,8 @@ func hostPrefixOf(p netip.Prefix, set int32) int {
 }
 
 // refusedHostPrefix returns a problem for each pod network whose hostPrefix the cluster network operator refuses: one
-// that is shorter than the CIDR, or that leaves a subnet less than four addresses (pkg/network/cluster_config.go). Running
-// VMs without OVN-Kubernetes may do without that operator.
+// that is shorter than the CIDR, or that leaves a subnet less than four addresses (pkg/network/cluster_config.go).
+// Existing VMs with another network plugin are not checked, because they may run without that operator.
 func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
 	if !objects.UsesOVN(o.HostedCluster) && len(o.VMs) > 0 {
 		return nil
@@ -252,10 +255,10 @@ func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
-// podSubnets returns a problem if the pod networks of one family have fewer subnets than o may have nodes, or if those of
-// IPv4 have more than the join or the transit subnet has addresses. OVN-Kubernetes gives each node one subnet of each
-// family, and a node without one stays NotReady (pkg/clustermanager/subnetallocator). The cluster network operator refuses
-// a join or transit subnet without an address for each subnet and three more (isV4NodeSubnetLargeEnough in
+// podSubnets returns a problem for each family in which the pod networks have fewer subnets than o may have nodes.
+// OVN-Kubernetes gives each node one subnet of each family, and a node without one stays NotReady
+// (pkg/clustermanager/subnetallocator). It also returns a problem if the join or the transit subnet is too small: the
+// cluster network operator requires an address for each IPv4 subnet and three more (isV4NodeSubnetLargeEnough in
 // pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {
 	if !objects.UsesOVN(o.HostedCluster) || refusedHostPrefix(o) != nil {
@@ -300,7 +303,7 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 const defaultNodeAPI = "172.20.0.1"
 
 // nodeAPI returns the address at which nodes of hc reach their API server. HyperShift assigns it to the loopback
-// interface of each node. Zero: an IPv6 address.
+// interface of each node. It returns the zero Addr for an IPv6 address.
 func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	n := hc.Spec.Networking
 	if n.APIServer != nil && n.APIServer.AdvertiseAddress != nil {
@@ -317,7 +320,7 @@ func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 	return services.Address(defaultNodeAPI)
 }
 
-// ovnConfig returns OVN-Kubernetes' internal networks. An empty field means the default.
+// ovnConfig returns the internal IPv4 networks of OVN-Kubernetes that hc sets. An empty field means the default.
 func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 	o := hc.Spec.OperatorConfiguration
 	if o == nil || o.ClusterNetworkOperator == nil || o.ClusterNetworkOperator.OVNKubernetesConfig == nil || o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 == nil {

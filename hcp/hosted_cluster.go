@@ -1,9 +1,9 @@
-// Package hcp translates HyperShift's objects into a network.Request and
-// network.Facts. Its rooms read a HostedCluster, its NodePools, Routes and Services, and
-// NetworkAttachmentDefinitions. No other folder interprets HyperShift's types.
+// Package hcp translates HyperShift's objects into a network.Request and network.Facts. Its packages read a
+// HostedCluster, its NodePools, Routes and Services, and NetworkAttachmentDefinitions. No other folder interprets
+// HyperShift's types.
 //
-// The folder is pure: objects in, values out. It reads values that HyperShift publishes and does not compute them. A
-// value that is not published yet is waited for.
+// The folder is pure: objects in, values out. It reads values that HyperShift publishes and does not compute them.
+// While a value is not published, oooi waits for it.
 package hcp
 
 import (
@@ -22,14 +22,14 @@ func ControlPlaneNamespace(hc *hyperv1.HostedCluster) string {
 	return objects.ControlPlaneNamespace(hc)
 }
 
-// OptedIn reports whether the annotation network enables oooi for hc. An empty value enables it, and Translate refuses
-// it: a template that renders nothing must not remove networks in use.
+// OptedIn reports whether hc has the annotation network, with a value that does not opt out. An empty value counts as
+// opted in, and Translate refuses it: a template that renders an empty value must not remove networks in use.
 func OptedIn(hc *hyperv1.HostedCluster) bool {
 	_, ok := hc.Annotations[settings.Prefix+network.KeyNetwork]
 	return ok && !OptedOut(hc)
 }
 
-// OptedOut reports whether the annotation network says that oooi must not serve hc. Without the annotation, it is false.
+// OptedOut reports whether the annotation network of hc is "none". It returns false if hc does not have the annotation.
 func OptedOut(hc *hyperv1.HostedCluster) bool {
 	return objects.Selected(hc) == "none"
 }

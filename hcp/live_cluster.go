@@ -17,19 +17,20 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 )
 
-// A LiveCluster is a hosted cluster as the API server has it.
+// A LiveCluster is the part of a HostedCluster in the API server that commands show.
 type LiveCluster struct {
 	Namespace, Name string
 	// ControlPlane is the namespace of the hosted control plane.
 	ControlPlane string
-	// OptedIn: annotation network asks for oooi.
+	// OptedIn is the result of the function OptedIn.
 	OptedIn bool
-	// Generation of the spec.
+	// Generation is metadata.generation.
 	Generation int64
 	Conditions []metav1.Condition
 }
 
-// Recovering returns since when HyperShift recovers the cluster from a backup. Zero: no recovery is in progress.
+// Recovering returns the time at which HyperShift began to restore the cluster from a backup. It returns the zero time
+// if no restore is in progress.
 func (c LiveCluster) Recovering() time.Time {
 	r := meta.FindStatusCondition(c.Conditions, string(hyperv1.HostedClusterRestoredFromBackup))
 	if r == nil || r.Status == metav1.ConditionTrue {
@@ -52,7 +53,7 @@ func NewHostedClusters() *unstructured.UnstructuredList {
 	return u
 }
 
-// UnreadLiveCluster returns a HostedCluster of which only the name is known.
+// UnreadLiveCluster returns the LiveCluster for a HostedCluster that has not been read. Only its names are set.
 func UnreadLiveCluster(namespace, name string) LiveCluster {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	return LiveCluster{Namespace: namespace, Name: name, ControlPlane: objects.ControlPlaneNamespace(hc)}

@@ -1,4 +1,4 @@
-// This file finds values that nodes get, and cannot use: HTTP proxies, taints, and places of images.
+// This file finds HTTP proxies, taints and registries of a HostedCluster and its NodePools that nodes cannot use.
 
 package hcp
 
@@ -21,8 +21,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unusableProxy returns a problem if kube-apiserver-proxy of each node uses the HTTPS proxy of hc, and cannot. It dials what follows the scheme of the URL, without
-// TLS, and sends no password (generateKubernetesDefaultProxyPod in HyperShift's apiserver-haproxy/haproxy.go, and kubernetes-default-proxy).
+// unusableProxy returns a problem if kube-apiserver-proxy, a static pod of each node, must use the HTTPS proxy of hc
+// and is unable to. The pod dials the part of the URL after the scheme, without TLS, and sends no password
+// (generateKubernetesDefaultProxyPod in HyperShift's apiserver-haproxy/haproxy.go, and kubernetes-default-proxy).
 func unusableProxy(hc *hyperv1.HostedCluster, f network.Facts) problem.Problems {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
@@ -44,8 +45,8 @@ func unusableProxy(hc *hyperv1.HostedCluster, f network.Facts) problem.Problems 
 }
 
 // refusedProxy returns problems if the network operator of a new cluster refuses its proxies
-// (pkg/controller/proxyconfig/validation.go). Then its pods do not get them. Among these pods is one that measures the MTU
-// on the first node.
+// (pkg/controller/proxyconfig/validation.go). Then the operator does not pass them to its pods. One of these pods
+// measures the MTU on the first node.
 func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil || c.Proxy == nil || len(o.VMs) > 0 {
@@ -69,8 +70,9 @@ func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
-// allTainted returns a problem if each NodePool of a new cluster taints its nodes. The IngressController that HyperShift
-// creates has no tolerations (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
+// allTainted returns a problem if every NodePool of a new cluster taints its nodes. Then no node runs the ingress: the
+// IngressController that HyperShift creates has no tolerations
+// (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
 func allTainted(o objects.Objects) problem.Problems {
 	var tainted []string
 	sizes := networks.NodePoolSizes(o)
@@ -91,11 +93,12 @@ func allTainted(o objects.Objects) problem.Problems {
 	return problem.Problems{problem.New(problem.AllNodesTainted, problem.Subject{}, problem.Args{"nodePools": tainted[:min(len(tainted), maxNamed)]}, "spec.taints")}
 }
 
-// repository is the format of a registry or a repository: a host with an optional port, and a path in small letters without a tag.
+// repository matches a registry or a repository: a host, an optional port, and an optional path in lower case without a tag.
 var repository = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*(:[0-9]+)?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 
-// unreadableRegistries returns a problem for each field of hc with places of images from which no registries.conf for nodes can be made. The machine config operator,
-// which HyperShift's Ignition server runs, refuses them (validateRegistriesConfScopes in container-runtime-config/helpers.go), or else CRI-O refuses a scheme.
+// unreadableRegistries returns a problem for each field of hc with registries or repositories that cannot be written to
+// registries.conf of nodes. The machine config operator, which HyperShift's Ignition server runs, refuses them
+// (validateRegistriesConfScopes in container-runtime-config/helpers.go), or CRI-O refuses their scheme.
 func unreadableRegistries(hc *hyperv1.HostedCluster) (ps problem.Problems) {
 	report := func(field string, all []string) {
 		if len(all) > 0 {
@@ -117,7 +120,8 @@ func unreadableRegistries(hc *hyperv1.HostedCluster) (ps problem.Problems) {
 			domain, any := strings.CutPrefix(entry, "*.")
 			return !strings.Contains(domain, "*") && !(any && strings.ContainsAny(domain, "/@:"))
 		}
-		bad := slices.DeleteFunc(slices.Clone(of.AllowedRegistries), readable) // They are for policy.json, which may have a scheme.
+		// These are written to policy.json, where a scheme is valid.
+		bad := slices.DeleteFunc(slices.Clone(of.AllowedRegistries), readable)
 		report("spec.configuration.image.registrySources", append(bad, slices.DeleteFunc(slices.Concat(of.InsecureRegistries, of.BlockedRegistries), func(entry string) bool {
 			return readable(entry) && !strings.Contains(entry, "://")
 		})...))

@@ -14,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Neighbor is a hosted cluster as the other clusters on its networks see it. Its plan is derived at most once for all
-// of them.
+// A Neighbor is a hosted cluster that may share networks with other hosted clusters. The plan that it wants is derived
+// at most once, when For first needs it.
 type Neighbor struct {
 	hostedCluster *hyperv1.HostedCluster
 	on            []network.Attachment
@@ -23,7 +23,7 @@ type Neighbor struct {
 	serves        network.Plan
 }
 
-// NewNeighbor returns the hosted cluster of o as other clusters see it. serves is its plan in force.
+// NewNeighbor returns the Neighbor for the hosted cluster of o, whose plan in force is serves.
 func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 	return Neighbor{hostedCluster: o.HostedCluster, on: networks.All(o, serves), serves: serves, wants: sync.OnceValue(func() network.Plan {
 		if !OptedIn(o.HostedCluster) || !o.HostedCluster.DeletionTimestamp.IsZero() {
@@ -35,7 +35,7 @@ func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 	})}
 }
 
-// For describes n for hc, another hosted cluster, whose networks are ours. ok is false if n is on none of these.
+// For describes n to another hosted cluster hc, which is on the networks ours. ok is false if n is on none of these networks.
 func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (described derive.OtherCluster, ok bool) {
 	its := n.hostedCluster
 	described = derive.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: n.on, Serves: n.serves}

@@ -1,4 +1,4 @@
-// This file reads on which node each VM runs, and what its eviction does. Only commands use it.
+// This file reads on which node each VM runs, and what happens to the VM if its pod is evicted. Only commands use this file.
 
 package hcp
 
@@ -21,14 +21,14 @@ const (
 	EvictionUnset    Eviction = "unset"
 )
 
-// A PlacedVM is a VM on a node.
+// A PlacedVM is a VM that is assigned to a node.
 type PlacedVM struct {
 	// NodePool is empty if HyperShift did not create the VM.
 	Name, NodePool, Node string
 	Eviction             Eviction
 }
 
-// PlacedVMs returns the VirtualMachineInstances in all that have a node.
+// PlacedVMs returns a PlacedVM for each VirtualMachineInstance in all that is assigned to a node.
 func PlacedVMs(all []unstructured.Unstructured) (out []PlacedVM) {
 	for _, u := range all {
 		node, _, _ := unstructured.NestedString(u.Object, "status", "nodeName")

@@ -1,4 +1,4 @@
-// This file finds values of spec.networking, and IPv6 subnets of OVN-Kubernetes, that rule out nodes.
+// This file finds values of spec.networking, and IPv6 subnets of OVN-Kubernetes, that prevent nodes from becoming Ready.
 
 package hcp
 
@@ -14,13 +14,16 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// ovnJoinIPv6 is HyperShift's KubevirtDefaultV6InternalJoinSubnet. It sets this subnet where pods, Services or machines have IPv6 (hasIPv6Network).
+// ovnJoinIPv6 is HyperShift's KubevirtDefaultV6InternalJoinSubnet. HyperShift sets this subnet if pods, Services or
+// machines have IPv6 (hasIPv6Network).
 const ovnJoinIPv6 = "fd99::/64"
 
-// refusedNetworks returns the problems of o whose network type or networks rule out nodes. HyperShift refuses OpenShiftSDN for all releases that it supports
-// (IsValidReleaseVersion in support/supportedversion). The bootstrap of the machine config operator takes the tenth address of the first Service network for DNS
-// (pkg/operator/render.go). The cluster network operator wants one Service network for each family that pods have (pkg/network/cluster_config.go), and
-// IPv6 subnets of OVN-Kubernetes only if pods have IPv6, without a second value for the join subnet (validateOVNKubernetesSubnets).
+// refusedNetworks returns problems if the network type or the networks of o prevent nodes from becoming Ready.
+// HyperShift refuses OpenShiftSDN for all releases that it supports (IsValidReleaseVersion in
+// support/supportedversion). The bootstrap of the machine config operator uses the tenth address of the first Service
+// network for DNS (pkg/operator/render.go). The cluster network operator requires one Service network for each family
+// that pods have (pkg/network/cluster_config.go). It accepts IPv6 subnets of OVN-Kubernetes only if pods have IPv6, and
+// refuses a v6InternalSubnet that differs from the join subnet (validateOVNKubernetesSubnets).
 func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 	hc, ovn := o.HostedCluster, o.OVNIPv6
 	add := func(c problem.Cause, args problem.Args) {
@@ -33,7 +36,8 @@ func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 	if len(of) > 0 && of[0].Addr().BitLen()-of[0].Bits() < 4 {
 		add(problem.ServiceNetworkTooSmall, problem.Args{"cidr": {of[0].String()}})
 	}
-	if len(pods) == 0 || len(of) == 0 || !objects.UsesOVN(hc) && len(o.VMs) > 0 { // Another plugin may do without that operator.
+	// Existing VMs with another network plugin may run without the cluster network operator.
+	if len(pods) == 0 || len(of) == 0 || !objects.UsesOVN(hc) && len(o.VMs) > 0 {
 		return ps
 	}
 	isIPv6 := func(p netip.Prefix) bool { return !p.Addr().Is4() }

@@ -1,4 +1,5 @@
-// This file finds what HyperShift or Kubernetes refuses of how the control plane is published, and of its names, from the HostedCluster alone.
+// This file finds entries of spec.services, port ranges, certificate names and ingress domains of a HostedCluster that
+// HyperShift or Kubernetes refuses.
 
 package hcp
 
@@ -18,10 +19,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refusedServices returns the problems of spec.services for which HyperShift or Kubernetes refuses a service: one is
-// missing (infra.go of the control plane operator), two have one host name (validatePublishingStrategyMapping) or one
-// node port, or a node port is out of range. Where HyperShift's webhook is installed, it adds missing ones. The API
-// server refuses an empty list. A Service that exists has its port already.
+// refusedServices returns a problem for each entry of spec.services that HyperShift or Kubernetes refuses: a service is
+// missing (infra.go of the control plane operator), two services have the same host name
+// (validatePublishingStrategyMapping) or the same node port, or a node port is out of range. A HostedCluster that does
+// not exist yet may lack services, because HyperShift's webhook adds them where it is installed. An empty list is not
+// reported, because the API server refuses it. A node port that a Service already has is not out of range.
 func refusedServices(o objects.Objects) (ps problem.Problems) {
 	hc, hosts, ports, has := o.HostedCluster, map[string][]string{}, map[string][]string{}, map[hyperv1.ServiceType]bool{}
 	add := func(c problem.Cause, args problem.Args) {
@@ -63,8 +65,9 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 	return append(ps, refusedPortRange(hc)...)
 }
 
-// refusedPortRange returns a problem if the NodePort range of the Services of hc is invalid, or lacks the node port of the API server. HyperShift 0.1.80
-// compares them (validateNodePortPortRange in its hostedcluster_controller.go), although they are ports of two clusters.
+// refusedPortRange returns a problem if the NodePort range of the Services of hc is invalid, or lacks the node port of
+// the API server. HyperShift 0.1.80 compares the range with that node port (validateNodePortPortRange in its
+// hostedcluster_controller.go), although they are ports of two clusters.
 func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	const field = "spec.configuration.network.serviceNodePortRange"
 	c := hc.Spec.Configuration
@@ -78,7 +81,7 @@ func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	if err != nil || err2 != nil || least > most {
 		return problem.Problems{problem.New(problem.NodePortRangeInvalid, problem.Subject{}, problem.Args{"range": {text}}, field)}
 	}
-	if hc.Status.ControlPlaneEndpoint.Host != "" { // An older HyperShift made the control plane.
+	if hc.Status.ControlPlaneEndpoint.Host != "" { // The HyperShift that created the control plane did not compare.
 		return nil
 	}
 	for _, m := range hc.Spec.Services {
@@ -92,9 +95,9 @@ func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	return nil
 }
 
-// refusedCertificates returns a problem if the user lists names for the API server's certificates that HyperShift's own
-// certificate has. HyperShift refuses them, some only once its own certificate exists (ValidateOCPAPIServerSANs in
-// validations/ocpapiserver.go). Names inside of the user's certificates are not read.
+// refusedCertificates returns a problem if servingCerts of hc lists names that HyperShift's own certificate of the API
+// server covers. HyperShift refuses these names, some only once its own certificate exists (ValidateOCPAPIServerSANs in
+// validations/ocpapiserver.go). The certificates themselves are not read.
 func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
 	_, skips := hc.Annotations[hyperv1.SkipKASConflicSANValidation]
 	_, ofUser := hc.Annotations[hyperv1.DisablePKIReconciliationAnnotation]

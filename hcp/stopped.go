@@ -21,14 +21,15 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A stop is why HyperShift creates no new node of a NodePool: a cause, and a field, or a condition with the error in it.
+// A stop is the reason why HyperShift creates no new nodes of a NodePool. Besides cause, either field is set, or
+// condition and error: the type and the text of a condition.
 type stop struct {
 	cause                   problem.Cause
 	field, condition, error string
 }
 
-// stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. While VMs exist,
-// nodes can still become Ready: VMs boot, and Cluster API replaces VMs.
+// stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. If nodes exist
+// already, the causes differ, because VMs still boot, and Cluster API still replaces them.
 func stopped(o objects.Objects) (ps problem.Problems) {
 	hc, exist := o.HostedCluster, len(o.VMs) > 0
 	for _, np := range o.NodePools {
@@ -62,7 +63,8 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	if namespace := objects.ControlPlaneNamespace(hc); len(namespace) > maxName {
 		ps = append(ps, problem.New(problem.ControlPlaneNameTooLong, problem.Subject{}, problem.Args{"namespace": {namespace}}, "metadata.name"))
 	}
-	if c := hc.Spec.Configuration; cause == problem.ControlPlaneRefused && c != nil && c.Authentication != nil && c.Authentication.Type == "" { // ValidateAuthenticationSpec
+	// HyperShift's ValidateAuthenticationSpec refuses this.
+	if c := hc.Spec.Configuration; cause == problem.ControlPlaneRefused && c != nil && c.Authentication != nil && c.Authentication.Type == "" {
 		ps = append(ps, problem.New(problem.AuthenticationWithoutType, problem.Subject{}, nil, "spec.configuration.authentication"))
 	}
 	noMachines := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
@@ -74,7 +76,8 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 			continue
 		}
 		wanted++
-		if !exist && strings.Contains(np.Name, ".") { // SanitizeHostname of KubeVirt, which afterburn makes the host name of a node.
+		// KubeVirt's SanitizeHostname drops the name from the first dot. afterburn makes the rest the host name of the node.
+		if !exist && strings.Contains(np.Name, ".") {
 			dotted = append(dotted, np.Name)
 		}
 		if s := stopOf(hc, np); s.cause != "" {
@@ -105,15 +108,16 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
-// maxName is how many characters a namespace and the value of a label have at most.
+// maxName is the maximum length of a namespace and of the value of a label.
 const maxName = 63
 
-// maxNamed is how many NodePools, or values of one field, a problem names.
+// maxNamed is the maximum number of NodePools, or of values of one field, that a problem names.
 const maxNamed = 10
 
-// stopOf returns why HyperShift creates no new node of np. Zero: it creates nodes. A time in spec.pausedUntil counts
-// while a condition reports it. Conditions do not count before Ignition is published: until the control plane has its
-// configuration, HyperShift reports ValidMachineConfig False (MissingCoreConfigError).
+// stopOf returns why HyperShift creates no new nodes of np, or the zero stop if it creates them. A time in
+// spec.pausedUntil stops np only while a condition reports the pause. Conditions are ignored until Ignition is
+// published: until the control plane has its configuration, HyperShift reports ValidMachineConfig False
+// (MissingCoreConfigError).
 func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 	kv := np.Spec.Platform.Kubevirt
 	switch {
@@ -138,7 +142,7 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 	return stop{}
 }
 
-// isTrue reports whether a spec.pausedUntil has no end.
+// isTrue reports whether until, the value of spec.pausedUntil, is true instead of a time.
 func isTrue(until *string) bool {
 	if until == nil {
 		return false
@@ -147,26 +151,29 @@ func isTrue(until *string) bool {
 	return err == nil && paused
 }
 
-// isFalse reports whether c is of a kind, and False.
+// isFalse reports whether c has type of and status False.
 func isFalse(c metav1.Condition, of hyperv1.ConditionType) bool {
 	return c.Type == string(of) && c.Status == metav1.ConditionFalse
 }
 
 // failsEarly reports whether c says that HyperShift fails before it validates hc. HyperShift before 0.1.80 looks up the
-// pull secret and the release image before it writes other conditions. A later error may be of one attempt.
+// pull secret and the release image before it writes other conditions. An error after validation may concern one
+// attempt only.
 func failsEarly(hc *hyperv1.HostedCluster, c metav1.Condition) bool {
 	return isFalse(c, hyperv1.ReconciliationSucceeded) && !slices.ContainsFunc(hc.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == string(hyperv1.ValidHostedClusterConfiguration)
 	})
 }
 
-// isFormer reports whether a condition is about an older generation of its object. 0: unknown.
+// isFormer reports whether a condition with observedGeneration of describes another generation of its object. If of is
+// 0, the generation is unknown, and isFormer returns false.
 func isFormer(of, generation int64) bool { return of != 0 && of != generation }
 
-// dialer matches the source address and port of a connection.
+// dialer matches the source address and port of a connection in an error of package net.
 var dialer = regexp.MustCompile(`\S+->`)
 
-// quoted returns a condition's text on one line, without a dialer, which differs each time.
+// quoted returns the reason and the message of a condition on one line. It removes what dialer matches, because source
+// ports differ each time.
 func quoted(reason, message string) string {
 	message = dialer.ReplaceAllString(message, "")
 	text := strings.Map(func(r rune) rune {

@@ -70,8 +70,9 @@ func releaseImages(o objects.Objects) []string {
 	return images
 }
 
-// imageRegistries returns the registries of the release images, then their mirrors, then the registries of other
-// images of nodes, without duplicates and at most maxRegistries. left is how many are missing.
+// imageRegistries returns the registries of the release images, then their mirrors, then the registries of other images
+// of nodes, without duplicates and at most maxRegistries. left is the number of registries beyond maxRegistries, which
+// are left out.
 func imageRegistries(o objects.Objects) (registries []string, left int) {
 	images := releaseImages(o)
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
@@ -92,8 +93,8 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 }
 
 // wantedHosts returns the external hosts that edges should forward to: registries, the hosts to which these redirect,
-// and hosts that the user allows. Hosts that own reaches are left out. cannot has the registries that edges cannot
-// forward to. Both are sorted, each entry once.
+// and hosts that the user allows. It leaves out hosts that nodes reach anyway, according to own. cannot has the
+// registries that edges cannot forward to. Both results are sorted, without duplicates.
 func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
@@ -140,7 +141,8 @@ func registryOf(image string) string {
 
 const dockerHub = "registry-1.docker.io"
 
-// dialedRegistry is registryOf, but as nodes dial it (dockerRegistry in containers/image, docker/docker_client.go).
+// dialedRegistry returns the registry that nodes dial for image: registryOf, with Docker Hub's own host for its other
+// names (dockerRegistry in containers/image, docker/docker_client.go).
 func dialedRegistry(image string) string {
 	if r := registryOf(image); r != "docker.io" && r != "index.docker.io" {
 		return r
@@ -148,7 +150,7 @@ func dialedRegistry(image string) string {
 	return dockerHub
 }
 
-// byServerName returns the host and port of a registry, or why its clients send no TLS server name.
+// byServerName returns the host and port of a registry, or the cause why edges cannot forward to it by TLS server name.
 func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	host, port, err := net.SplitHostPort(registry)
 	if err != nil {
@@ -171,8 +173,8 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 }
 
 // registryEndpoints returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot reach.
-// withIngress is what nodes reach without external hosts. Nodes pull no images through the ingress, which runs on nodes
-// itself. So registries and allowed hosts are external even if their names belong to the ingress.
+// withIngress is what nodes reach without external hosts. Nodes do not pull images through the ingress, because the
+// ingress itself runs on nodes. So registries and allowed hosts are external even if their names belong to the ingress.
 func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
 	own := withIngress.withoutIngress(s.Records)
@@ -217,7 +219,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 }
 
 // allowedInside returns problems for hosts in annotation allowed-hosts that are published as endpoints, or that are
-// names of the ingress. Hosts with a record of the user are not reported.
+// names of the ingress. Hosts with a record in annotation dns-records are not reported.
 func allowedInside(s settings.Values, own, withIngress reach) (ps problem.Problems) {
 	if s.AllowedHosts == nil {
 		return nil
@@ -238,7 +240,7 @@ func allowedInside(s settings.Values, own, withIngress reach) (ps problem.Proble
 	return ps
 }
 
-// externalHost returns an endpoint. proxy is the "host:port" of an HTTP proxy, or empty.
+// externalHost returns the endpoint through which edges forward to h. proxy is the "host:port" of an HTTP proxy, or empty.
 func externalHost(h settings.HostPort, proxy string) network.Endpoint {
 	at := h.String()
 	return network.Endpoint{
@@ -270,7 +272,9 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause prob
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable returns one problem for the cluster, or one for each cause.
+// imagesUnreachable returns one problem if a network's edges forward to no external host, because off is true or
+// because they do not serve DNS or connections. Otherwise it returns one problem for each cause in cannot. forwarded
+// are the endpoints for external hosts.
 func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) problem.Problems {
 	var all []string
 	for _, e := range forwarded {
@@ -299,8 +303,8 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 	return ps
 }
 
-// permittedHosts returns what the administrator permits of hosts. The problems are about annotation allowed-hosts, and
-// cannot has the registries.
+// permittedHosts returns the hosts that the administrator permits. The others are in problems if annotation
+// allowed-hosts lists them, else in cannot.
 func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostPort) (permitted []settings.HostPort, cannot []unreachable, problems problem.Problems) {
 	named := map[problem.Cause][]string{}
 	for _, h := range hosts {

@@ -10,7 +10,8 @@
 //
 // If one of these Services has a load balancer with an address on the network, names resolve to that address.
 //
-// Port 443 is served, and port 80 if one of these matches has a backend for it. A cluster without the ingress capability has no *.apps, which is no problem.
+// Port 443 is served, and port 80 if one of these matches has a backend for it. A cluster without the ingress
+// capability has no *.apps, and no problem is reported.
 
 package endpoints
 
@@ -33,8 +34,9 @@ import (
 )
 
 const (
-	// routerNamespace and routerService name the Service of the default ingress of type LoadBalancerService in the hosted
-	// cluster, as OpenShift defines. HyperShift also writes the VMs' addresses to the EndpointSlices of the copy.
+	// routerNamespace and routerService name the Service of the default ingress of type LoadBalancerService in the
+	// hosted cluster, as OpenShift defines. The cloud provider copies this Service into the control plane namespace.
+	// HyperShift also writes the VMs' addresses to the EndpointSlices of the copy.
 	routerNamespace, routerService = "openshift-ingress", "router-default"
 	appsEndpoint                   = "apps"
 )
@@ -81,9 +83,9 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	return r
 }
 
-// ingressClosed returns the problem that the HostedCluster asks for a router that edges cannot connect to, or nil.
-// HyperShift only creates the IngressController with these settings. An administrator may change them later, so a
-// published ingress is still served. The problem is a hint if other DNS servers may know the name.
+// ingressClosed returns a problem if the HostedCluster asks for an ingress router that edges cannot connect to, else nil.
+// HyperShift applies these settings only when it creates the IngressController. An administrator may change them later, so a
+// published ingress is still served. The problem has severity Info if other DNS servers may resolve the name.
 func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *problem.Problem {
 	var cause problem.Cause
 	switch of := strategy(o); {
@@ -101,10 +103,10 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 	return p
 }
 
-// ingressMissing returns the problem that nothing serves e. It is Waiting if HyperShift or its cloud provider will
-// create a Service, or if a copy served e in last: the hosted cluster's administrator can choose a load balancer, or
-// create the Service again, at any time. It is a hint if other DNS servers may know the name. It is not Waiting for a
-// router that edges cannot use.
+// ingressMissing returns the problem that nothing serves e. The problem is Waiting if HyperShift or its cloud provider
+// will create a Service, or if a copy of router-default served e in last: the hosted cluster's administrator can create
+// that Service again at any time. If other DNS servers may resolve the name, the severity is Info. For a router that
+// edges cannot use, the problem is that of ingressClosed.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + AppsServiceName(hc)}}
@@ -123,13 +125,13 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
 }
 
-// isCopy is true for an ingress behind a copy of the Service router-default.
+// isCopy reports whether e is an ingress behind a copy of the Service router-default.
 func isCopy(e network.Endpoint) bool {
 	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, services.PassthroughService)
 }
 
-// ownNamesOnly reports whether edges of s are the only DNS servers of VMs that boot from it, and ask no other. Then
-// nothing else can resolve *.apps.
+// ownNamesOnly reports whether VMs that boot from s use only its edges as DNS servers, and these edges ask no other DNS
+// server. Then nothing else can resolve *.apps.
 func ownNamesOnly(s network.NetworkRequest) bool {
 	if !s.Primary || s.Settings.Services != nil && !slices.Contains(s.Settings.Services, network.ServiceDNS) {
 		return false
@@ -151,7 +153,7 @@ func passesThrough(hc *hyperv1.HostedCluster) bool {
 }
 
 type ingress struct {
-	// https and http are the backends of ports 443 and 80. Zero: unknown.
+	// https and http are the backends of ports 443 and 80. The zero Backend is unknown.
 	https, http network.Backend
 	// loadBalancer is the address of the ingress's own load balancer. Zero: none.
 	loadBalancer netip.Addr
@@ -159,8 +161,8 @@ type ingress struct {
 	pending bool
 }
 
-// endpoints returns the endpoint of port 443, which is https with its backend, and that of port 80. Clients of port 80
-// send no TLS server name, so it is for the ingress alone.
+// endpoints returns https with its backend, and an endpoint for port 80 if i has a backend for it. Clients of port 80
+// send no TLS server name, so that endpoint matches all connections.
 func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	https.Backend, https.LoadBalancer = i.https, i.loadBalancer
 	out := []network.Endpoint{https}
@@ -172,7 +174,8 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// hostedIngress returns the ingress on the VMs, from the first objects in the table that show it. ok is false if none do.
+// hostedIngress returns the ingress on the VMs. The backend of each port comes from the first row of the table in this
+// file that has one. ok is false if port 443 has no backend.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
 	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)} {
 		if i.https == (network.Backend{}) {
@@ -206,7 +209,7 @@ func routerIngress(o objects.Objects) ingress {
 	if len(copies) == 0 {
 		return ingress{}
 	}
-	// If the Service was created again, the newest copy counts. Without one, the previous copy counts until it is gone.
+	// If the Service was created again, the newest copy counts. A copy that is being deleted counts only if there is no other.
 	if stay := slices.DeleteFunc(slices.Clone(copies), func(s corev1.Service) bool { return s.DeletionTimestamp != nil }); len(stay) > 0 {
 		copies = stay
 	}
@@ -256,7 +259,7 @@ func vmsBehind(svc corev1.Service, p corev1.ServicePort) network.Backend {
 	return b
 }
 
-// allVMs returns all VMs at a port as the backend. Zero: the port is 0.
+// allVMs returns the backend of all VMs at port, or the zero Backend if port is 0.
 func allVMs(port uint16) network.Backend {
 	if port == 0 {
 		return network.Backend{}
@@ -276,7 +279,7 @@ func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 	return operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType}
 }
 
-// speaksPROXY is true for a router that expects a header of the PROXY protocol, which edges do not send.
+// speaksPROXY reports whether the router expects a PROXY protocol header, which edges do not send.
 func speaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
 	switch s.Type {
 	case operatorv1.HostNetworkStrategyType:

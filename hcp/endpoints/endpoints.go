@@ -1,6 +1,6 @@
-// Package endpoints decides what VMs must reach, and where connections to it end: the endpoints that HyperShift
-// publishes, other Routes and Services, the ingress of the hosted cluster, and external hosts for images. It reports
-// what VMs cannot reach.
+// Package endpoints decides what VMs must reach, and to which backends edges forward these connections: the endpoints
+// that HyperShift publishes, other Routes and Services, the ingress of the hosted cluster, and external hosts for
+// images. It reports what VMs cannot reach.
 package endpoints
 
 import (
@@ -39,8 +39,8 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 	return r
 }
 
-// withoutPublishedApps leaves out names of the ingress that HyperShift or a Service publishes: those are for their own
-// endpoints.
+// withoutPublishedApps returns r without the names of the ingress that another endpoint also has. Edges forward
+// connections to such a name to the other endpoint.
 func withoutPublishedApps(r Reachable) Reachable {
 	published := func(name string) bool {
 		return slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool {
@@ -58,8 +58,8 @@ func withoutPublishedApps(r Reachable) Reachable {
 	return out
 }
 
-// usesNetworks reports whether VMs reach their control plane through a network of in. A cluster without networks might
-// get some.
+// usesNetworks reports whether VMs reach their control plane through a network of in. It returns true for a cluster
+// without networks, which might get some.
 func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
 
 func hasPrimary(in network.Request) bool {
@@ -79,7 +79,7 @@ type Reachable struct {
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.
 	Announced []netip.Addr
-	// ImageHosts and ProviderHosts are as network.Facts has them.
+	// ImageHosts and ProviderHosts become the fields of the same names in network.Facts.
 	ImageHosts, ProviderHosts []netip.AddrPort
 }
 

@@ -1,6 +1,6 @@
-// This file finds hosts that nodes might need for images, and that no object names. A registry may redirect to them,
-// a release may consist of images there, or a network plugin that users install may have images there. Its problems
-// are only hints.
+// This file finds hosts that nodes might need for images, and that no object names. A registry may redirect to them, a
+// release may consist of images there, or a network plugin that users install may have images there. The problems are
+// hints: their severity is Info.
 
 package endpoints
 
@@ -22,7 +22,7 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 		return nil
 	}
 	carried := func(registry string) bool { return !own.reaches(registry) && all.directly(registry) }
-	// A registry that nodes do not reach has another problem. Through a proxy, nodes reach further hosts as well.
+	// A registry that nodes do not reach has another problem. Nodes that reach it through a proxy also reach further hosts.
 	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
 	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(plainHTTP+registry) }
 	var releases []string
@@ -61,7 +61,8 @@ func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(str
 	return out
 }
 
-// unknownOf returns the registries that nodes reach and that may redirect to unknown hosts. Sorted, each once.
+// unknownOf returns the registries that nodes reach and that may redirect to unknown hosts. The result is sorted,
+// without duplicates.
 func unknownOf(registries []string, reached func(string) bool) []string {
 	var out []string
 	for _, r := range registries {

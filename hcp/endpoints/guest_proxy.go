@@ -53,8 +53,8 @@ func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 	return nil
 }
 
-// hostedProxy returns a problem for the first proxy that nodes cannot reach: on the network, through a gateway, through
-// a record in dns-records, or as one of endpoints.
+// hostedProxy returns a problem for the first HTTP proxy that nodes can reach in none of these ways: on the network,
+// through a gateway, through a record in dns-records, or as one of endpoints.
 func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	var hosts []string
 	for _, u := range proxies(hc) {
@@ -92,7 +92,8 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	if i < 0 || c == nil || c.Proxy == nil || c.Proxy.HTTPSProxy == "" {
 		return nil
 	}
-	nodes, pods := reach{proxy: proxyOf(hc, nodesOnly)}, reach{proxy: proxyOf(hc)} // VMs dial Ignition. Pods on nodes dial the others, too.
+	// Only VMs dial Ignition. Pods on nodes dial the other endpoints, too.
+	nodes, pods := reach{proxy: proxyOf(hc, nodesOnly)}, reach{proxy: proxyOf(hc)}
 	var hosts, ofConsole []string
 	for _, e := range endpoints {
 		at := place(e)
@@ -132,10 +133,11 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return ps
 }
 
-// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for the API server, and whether it surely does. It does
-// not if spec.configuration.proxy.noProxy covers the address of the API server or nodeAPI, or has an entry that contains "kubernetes" or is the first network of pods
-// or of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions search the text of noProxy for these words. The version is not
-// known.
+// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for e, the
+// endpoint of the API server, and whether it surely does. It does not if spec.configuration.proxy.noProxy covers the
+// address of the API server or nodeAPI, or has an entry that contains "kubernetes" or is the first network of pods or
+// of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions of HyperShift search
+// the text of noProxy for these words. oooi does not know the version, so it applies both rules.
 func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) (may, surely bool) {
 	c := hc.Spec.Configuration.Proxy
 	r := reach{proxy: proxyBy(c, c.NoProxy)}

@@ -1,6 +1,7 @@
-// This file finds hosts that the control plane of a cluster dials through konnectivity, so from the nodes: identity providers, and
-// registries of image imports. Nodes do not need images from them, so edges do not allow them by themselves. The sources are
-// HyperShift's konnectivity-https-proxy and support/konnectivityproxy:
+// This file finds hosts that the control plane of a cluster dials through konnectivity, so from the nodes: identity
+// providers, and registries of image imports. Nodes do not pull images from these hosts, so edges forward to them only
+// if annotation allowed-hosts lists them. The sources are HyperShift's konnectivity-https-proxy and
+// support/konnectivityproxy:
 //
 //	dialed for              by                       a name is resolved by                    HTTP proxy of the hosted cluster
 //	OAuth, with HTTP        the OAuth server         the hosted cluster                       yes
@@ -40,7 +41,8 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	nodes.proxy = proxyOf(o.HostedCluster)
 	inside := insideHosted(o.HostedCluster)
 	ingress := strings.ToLower(AppsName(o.HostedCluster))
-	// Hosts inside the hosted cluster are reached. An ingress that is not reached has another problem.
+	// Hosts inside the hosted cluster count as reached. So does the ingress, which has a problem of its own if nodes do
+	// not reach it.
 	ofHosted := func(at string) bool {
 		host, port := hostPort(at)
 		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host)) ||
@@ -111,22 +113,24 @@ func withoutScheme(hosts []string) []string {
 	return out
 }
 
-// ofCloud is true for hosts of a cloud that the OAuth server dials itself (konnectivityproxy/dialer.go).
+// ofCloud reports whether at is a host of a cloud, which the OAuth server dials itself instead of through nodes
+// (konnectivityproxy/dialer.go).
 func ofCloud(at string) bool {
 	host, _ := hostPort(at)
 	return slices.ContainsFunc([]string{".amazonaws.com", ".c2s.ic.gov", ".hci.ic.gov", ".sc2s.sgov.gov", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
 		func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
-// An identityProvider has the hosts that nodes dial for it, as in reach.reaches.
+// An identityProvider is an identity provider of a hosted cluster. hosts are what nodes dial for it, in the form of
+// reach.reaches.
 type identityProvider struct {
 	name  string
 	hosts []string
 	ldap  bool
 }
 
-// identityProviders returns the providers of OIDC if it replaces OAuth, else of OAuth. Without a console, OIDC needs
-// none.
+// identityProviders returns the OIDC providers if OIDC replaces OAuth, else the OAuth providers. Only the console dials
+// OIDC providers, so without it there are none.
 func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
 	c := hc.Spec.Configuration
@@ -154,7 +158,7 @@ func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	return out
 }
 
-// dialedByOAuth returns the hosts that the OAuth server dials for p by HTTP. The user's browser may dial other hosts.
+// dialedByOAuth returns the hosts that the OAuth server dials for p over HTTP. The user's browser may dial other hosts.
 func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	switch {
 	case p.BasicAuth != nil:
@@ -182,7 +186,7 @@ func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	return nil
 }
 
-// hostsOf returns the host of a URL as in reach.reaches, or none for an invalid URL.
+// hostsOf returns the host of the URL address, in the form of reach.reaches. It returns nil for an invalid URL.
 func hostsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {

@@ -1,5 +1,4 @@
-// This file finds the parts of a cluster that work on a routed network, but not on the networks of VMs. No such part
-// is an Error.
+// This file finds what works on a routed network, but not on the networks of VMs. None of its problems is an Error.
 
 package endpoints
 
@@ -13,7 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// limitations checks everything except *.apps and images, which have files of their own.
+// limitations returns the problems of this file, with those of refused images and HTTP proxies. *.apps and external
+// hosts have files of their own.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), proxyInvalid(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
 }

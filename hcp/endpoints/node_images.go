@@ -33,14 +33,13 @@ import (
 const (
 	// haproxyImageAnnotation is an annotation of NodePools since HyperShift 0.1.71.
 	haproxyImageAnnotation = "hypershift.openshift.io/haproxy-image"
-	// catalogRegistry has OLM's catalogs, which are pulled by tag. So mirrors do not apply, since they are for
-	// digests only.
+	// catalogRegistry has OLM's catalogs. They are pulled by tag, and mirrors are for digests only, so mirrors do not apply.
 	catalogRegistry = "registry.redhat.io/redhat"
 	// catalogRegistriesAnnotation replaces the registries of catalogs: "registry.redhat.io=mirror,...".
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
-// nodeImages returns images outside the payload of the release. The result may have empty texts.
+// nodeImages returns the images outside the payload of the release that nodes pull. Some may be empty strings.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
@@ -131,8 +130,8 @@ func isRepository(scope, image string) bool {
 	return ok && strings.Contains(scope, "/") && rest != "" && strings.ContainsAny(rest[:1], ":@")
 }
 
-// covers reports whether a scope of policy.json has image (containers-policy.json(5), docker:). A scope is a registry,
-// with its namespace, repository or tag, or "*." and the parent domain of a registry.
+// covers reports whether scope, an entry of policy.json, applies to image (containers-policy.json(5), docker:). A scope
+// is a registry, with its namespace, repository or tag, or "*." and the parent domain of a registry.
 func covers(scope, image string) bool {
 	registry := registryOf(image)
 	_, path, _ := strings.Cut(image, "/")

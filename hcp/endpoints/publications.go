@@ -92,8 +92,8 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *pr
 
 func onService(name string) problem.Subject { return problem.Subject{Kind: "Service", Name: name} }
 
-// tcpPort returns the TCP port of svc with this number, else its first one. ok is false without a TCP port, and for type
-// ExternalName.
+// tcpPort returns the TCP port of svc with this number, else the first TCP port of svc. ok is false without a TCP port,
+// and for type ExternalName.
 func tcpPort(svc corev1.Service, number uint16) (port corev1.ServicePort, ok bool) {
 	tcp := slices.DeleteFunc(slices.Clone(svc.Spec.Ports), func(p corev1.ServicePort) bool {
 		return p.Protocol != corev1.ProtocolTCP && p.Protocol != ""

@@ -104,8 +104,8 @@ func atIPv6(p network.PublishedService) *problem.Problem {
 }
 
 // apiServer returns the endpoint in status.controlPlaneEndpoint, where every strategy publishes the address for nodes.
-// Clients send the host name, an in-cluster name or no TLS server name, so it matches any. kubeAPIServerDNSName is for
-// users.
+// Clients send the host name, an in-cluster name or no TLS server name, so the endpoint matches all connections. Users
+// connect to kubeAPIServerDNSName, so it is one of the endpoint's hosts.
 func apiServer(o objects.Objects, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	ep := o.HostedCluster.Status.ControlPlaneEndpoint
 	if ep.Host == "" || ep.Port == 0 {
@@ -159,8 +159,8 @@ func byRoute(o objects.Objects, p network.PublishedService, s hyperv1.ServicePub
 	return endpointAt(host, 443, network.MatchServerName), port, nil
 }
 
-// ignitionHost returns the host that VMs dial for Ignition: status.ignitionEndpoint, which HyperShift writes to their user
-// data, else route, the host of the Route.
+// ignitionHost returns the host that VMs dial for Ignition: status.ignitionEndpoint, which HyperShift writes to the
+// user data of VMs, else route, the host of the Route.
 func ignitionHost(o objects.Objects, route string) string {
 	host, _ := hostPort(cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, route))
 	return host
@@ -196,8 +196,8 @@ func byLoadBalancer(o objects.Objects, p network.PublishedService, s hyperv1.Ser
 	return endpointAt(host, services.PortNumber(svc.Spec.Ports[0].Port), network.MatchAny), nil
 }
 
-// firstIngress returns the address that HyperShift gives to nodes (control-plane-operator, kas/service.go): the host name
-// or else the IP address of the first ingress in the status. Empty: the load balancer is not provisioned.
+// firstIngress returns the address that HyperShift gives to nodes (control-plane-operator, kas/service.go): the host
+// name or else the IP address of the first ingress in the status. It is empty until the load balancer is provisioned.
 func firstIngress(svc corev1.Service) string {
 	for _, i := range svc.Status.LoadBalancer.Ingress {
 		return cmp.Or(i.Hostname, i.IP)
@@ -205,8 +205,8 @@ func firstIngress(svc corev1.Service) string {
 	return ""
 }
 
-// loadBalancerAddress prefers a host name, then IPv4, then IPv6, because a dual-stack load balancer may list its
-// addresses in any order.
+// loadBalancerAddress returns the host name, IPv4 address or IPv6 address in the status of svc, in this order of preference.
+// A dual-stack load balancer may list its addresses in any order. It is empty until the load balancer is provisioned.
 func loadBalancerAddress(svc corev1.Service) string {
 	var name, four, six string
 	for _, i := range svc.Status.LoadBalancer.Ingress {

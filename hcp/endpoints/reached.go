@@ -30,7 +30,8 @@ type reach struct {
 	proxy func(*url.URL) (*url.URL, error)
 }
 
-// reachOf returns what nodes of hc reach: own, and the hosts in records.
+// reachOf returns what nodes of hc reach: the endpoints and names in own, the hosts in records, and what the hosted
+// cluster's HTTP proxy reaches.
 func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Record, own Reachable) reach {
 	records = slices.Clone(records)
 	if own.Apps.Name != "" {
@@ -49,14 +50,14 @@ func (r reach) with(endpoints []network.Endpoint) reach {
 	return r
 }
 
-// withoutIngress returns r with records in place of the ingress and of its own records.
+// withoutIngress returns r without the endpoints of the ingress, and with records instead of the records of r.
 func (r reach) withoutIngress(records []network.Record) reach {
 	r.records, r.endpoints = records, network.Without(r.endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginApps })
 	return r
 }
 
-// reaches reports whether nodes can connect to at, "host" or "host:port". Clients that send no TLS server name have
-// plainHTTP before it. The default port is 443, or 80 after plainHTTP.
+// reaches reports whether nodes can connect to at, "host" or "host:port". at begins with plainHTTP if the clients send
+// no TLS server name. The default port is 443, or 80 after plainHTTP.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
 // proxied reports whether nodes use the hosted cluster's HTTP proxy for at. It does not check that they reach the proxy.
@@ -68,14 +69,14 @@ func (r reach) proxyFor(at string) *url.URL {
 	if strings.HasPrefix(at, plainHTTP) || port == network.PortHTTP {
 		scheme = "http"
 	}
-	u, _ := r.proxy(&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}) // An error has no URL.
+	u, _ := r.proxy(&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}) // On an error, u is nil.
 	return u
 }
 
 // proxiesOthers reports whether nodes use the HTTP proxy for images on hosts that no object names.
 func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: no host has this name.
 
-// directly is reaches without an HTTP proxy.
+// directly reports whether nodes can connect to at without an HTTP proxy.
 func (r reach) directly(at string) bool {
 	return onNetwork(r.in, at) || r.published(at) || r.recorded(at)
 }
@@ -108,7 +109,8 @@ func (r reach) located(at string) bool {
 	return published || r.recorded(at) || services.Address(host).IsValid()
 }
 
-// dialedForImages returns registries, or the HTTP proxies that nodes use for them.
+// dialedForImages returns what nodes dial to pull images: for each registry, the HTTP proxy that nodes use for it, or
+// else the registry.
 func (r reach) dialedForImages(o objects.Objects) (out []string) {
 	registries, _ := imageRegistries(o)
 	for _, at := range registries {
@@ -141,7 +143,7 @@ func addressesAmong(all []string) (out []netip.AddrPort) {
 }
 
 // imageNamesUnresolved returns a problem for each network with a gateway on which VMs cannot resolve the registries:
-// edges ask no DNS server. all includes external hosts.
+// edges ask no DNS server. all is what nodes reach with external hosts.
 func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
 	if len(hosts) == 0 {
@@ -242,7 +244,7 @@ func hostPort(at string) (host string, port uint16) {
 	return strings.Trim(rest, "[]"), network.PortHTTPS
 }
 
-// portNumber returns 0 for text that is no port.
+// portNumber parses a port number. It returns 0 for invalid text.
 func portNumber(text string) uint16 {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
@@ -251,8 +253,8 @@ func portNumber(text string) uint16 {
 	return uint16(n)
 }
 
-// proxyOf returns which HTTP proxy of hc is used for a URL. The hosts in further, in noProxy and those that HyperShift
-// adds (support/proxy/no_proxy.go) use none.
+// proxyOf returns the function that finds the HTTP proxy of hc for a URL. It finds none for hosts in further or in
+// noProxy, and for those that HyperShift adds (support/proxy/no_proxy.go).
 func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.URL, error) {
 	c := hc.Spec.Configuration
 	if c == nil || c.Proxy == nil {
@@ -265,8 +267,8 @@ func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.
 	return proxyBy(c.Proxy, append(no, network.Texts(insideHosted(hc))...)...)
 }
 
-// proxyBy returns which HTTP proxy of p is used for a URL, with the rules of golang.org/x/net/http/httpproxy, as
-// HyperShift, CRI-O and the kubelet do. no has the format of NO_PROXY.
+// proxyBy returns the function that finds the HTTP proxy of p for a URL, with the rules of
+// golang.org/x/net/http/httpproxy, as HyperShift, CRI-O and the kubelet do. no has the format of NO_PROXY.
 func proxyBy(p *configv1.ProxySpec, no ...string) func(*url.URL) (*url.URL, error) {
 	return (&httpproxy.Config{HTTPProxy: p.HTTPProxy, HTTPSProxy: p.HTTPSProxy, NoProxy: strings.Join(no, ",")}).ProxyFunc()
 }
@@ -275,7 +277,7 @@ func insideHosted(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return slices.Concat(objects.PodNetworks(hc), objects.ServiceNetworks(hc))
 }
 
-// prefix returns the zero value for invalid text.
+// prefix parses a CIDR. It returns the zero Prefix for invalid text.
 func prefix(s string) netip.Prefix {
 	p, _ := netip.ParsePrefix(s)
 	return p

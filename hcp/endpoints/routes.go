@@ -1,5 +1,5 @@
 // This file decides which further passthrough Routes VMs can reach. Nodes do not need them, so a Route that cannot be
-// served is a hint.
+// served is only a hint: a problem with severity Info.
 
 package endpoints
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// routeEndpoints adds the passthrough Routes that belong to no published service. HyperShift might create such
+// routeEndpoints adds to r the passthrough Routes that belong to no published service. HyperShift might create such
 // Routes. It also adds a hint about each served Route that has further Services.
 func routeEndpoints(o objects.Objects, r *Reachable) {
 	byName := func(a, b routev1.Route) int { return strings.Compare(a.Name, b.Name) }
@@ -33,7 +33,7 @@ func routeEndpoints(o objects.Objects, r *Reachable) {
 	}
 }
 
-// addRoute adds an endpoint, or a hint that says why it is not served.
+// addRoute adds the endpoint of route to r, or a hint that says why the endpoint is not served.
 func (r *Reachable) addRoute(o objects.Objects, route routev1.Route) {
 	e := endpointAt(route.Spec.Host, 443, network.MatchServerName)
 	e.Name = route.Name

@@ -57,7 +57,8 @@ func filter[T any](list []T, match func(*T) bool) []T {
 	return out
 }
 
-// PlanInForce returns the plan that the edges of hc serve, if the files have it. An unreadable plan is a problem.
+// PlanInForce returns the plan that the edges of hc serve, or the zero Plan if the files do not have it. It returns a
+// problem if the plan is unreadable.
 func (d *Dump) PlanInForce(hc *hyperv1.HostedCluster) (network.Plan, problem.Problems) {
 	ns := objects.ControlPlaneNamespace(hc)
 	i := slices.IndexFunc(d.plans, func(c corev1.ConfigMap) bool { return c.Namespace == ns && isFor(c, hc.Name) })
@@ -85,7 +86,8 @@ func AssumingVMs(o objects.Objects, last network.Plan) objects.Objects {
 	return o
 }
 
-// isFor is true for a ConfigMap of this HostedControlPlane, and for one without such an owner.
+// isFor reports whether c belongs to the HostedControlPlane with the name controlPlane. A ConfigMap that no
+// HostedControlPlane owns belongs to each.
 func isFor(c corev1.ConfigMap, controlPlane string) bool {
 	its := slices.DeleteFunc(slices.Clone(c.OwnerReferences), func(o metav1.OwnerReference) bool { return o.Kind != "HostedControlPlane" })
 	return len(its) == 0 || slices.ContainsFunc(its, func(o metav1.OwnerReference) bool { return o.Name == controlPlane })

@@ -90,7 +90,7 @@ func addTo[T any](list *[]T) func([]byte) error {
 	}
 }
 
-// Add reads all objects of one file that matter. The error names the first fault, and the rest is added.
+// Add adds all objects of one file that matter. The error is the first fault. Objects without a fault are added even then.
 func (d *Dump) Add(file []byte) error {
 	objects, faults := manifest.Read("the file", file)
 	var first error
@@ -107,7 +107,7 @@ func (d *Dump) Add(file []byte) error {
 	return first
 }
 
-// AddUnstructured is Add for one object.
+// AddUnstructured adds one object, as Add does for a file.
 func (d *Dump) AddUnstructured(u unstructured.Unstructured) error {
 	text, err := json.Marshal(&u)
 	if err != nil {
@@ -140,8 +140,8 @@ func (d *Dump) AddObject(o manifest.Object) error {
 // maxGroupTypos limits the edits in a mistyped API group.
 const maxGroupTypos = 3
 
-// kindOf returns the kind of o. Nil: it does not matter. An error means that o looks like one of kinds, but its group
-// is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
+// kindOf returns the kind of o, or nil if o does not matter. An error means that o looks like one of kinds, but its
+// group is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
 func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	if strings.EqualFold(o.Kind, "ConfigMap") && o.Name != wire.PlanConfigMap {
 		return nil, nil

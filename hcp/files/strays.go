@@ -22,7 +22,7 @@ func ofNodePool(np *lenient.NodePool) types.NamespacedName {
 // A stray is a NodePool that names a hosted cluster which is not in the files.
 type stray struct {
 	*lenient.NodePool
-	// meant is the hosted cluster that np probably belongs to. Zero: unknown.
+	// meant is the hosted cluster that the NodePool probably belongs to. The zero name is unknown.
 	meant types.NamespacedName
 }
 
@@ -52,7 +52,8 @@ func (d *Dump) strays() []stray {
 }
 
 // meantBy returns the hosted cluster of given that is probably meant by missing: a similar name in the same namespace,
-// else the only cluster with that name, else the only cluster in the namespace without a NodePool. Zero: there is none.
+// else the only cluster with that name, else the only cluster in the namespace without a NodePool. It returns the zero
+// name if there is none.
 func meantBy(missing types.NamespacedName, given, hasPool map[types.NamespacedName]bool) types.NamespacedName {
 	var near []string
 	var same, empty []types.NamespacedName

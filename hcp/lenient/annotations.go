@@ -17,19 +17,19 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// PausedByAnnotation marks what HyperShift's plugin for OADP paused for a backup. Current releases of the plugin pause
-// nothing (contrib/oadp-recovery of openshift/hypershift).
+// PausedByAnnotation marks objects that HyperShift's plugin for OADP paused for a backup. Current releases of the
+// plugin do not pause objects (contrib/oadp-recovery of openshift/hypershift).
 const PausedByAnnotation = "oadp.openshift.io/paused-by"
 
 const (
 	pathAnnotations = "metadata.annotations"
-	// maxAnnotations limits the annotations of one object in bytes, each with ofEntry for the map. Together with all
-	// other fields, they have at most maxKept.
+	// maxAnnotations limits the annotations of one object, in bytes. ofEntry is added to the size of each annotation,
+	// for its entry in the map. All fields of an object together are limited by maxKept.
 	maxAnnotations = maxKept * 3 / 4
 	ofEntry        = 96
 )
 
-// An annotation that is kept. rank is 0 if oooi has its key, else 1.
+// An annotation is an annotation of an object that is kept. rank is 0 if oooi has its key, else 1.
 type annotation struct {
 	key, value string
 	rank       int
@@ -46,8 +46,8 @@ func rankOf(key string) (rank int, ok bool) {
 		slices.Contains([]string{wire.AnnotationResourceName, PausedByAnnotation, metav1.InitialEventsAnnotationKey}, key)
 }
 
-// annotations decodes the annotations that are kept. If they are too large, those that oooi has come first, and small
-// ones: a cluster stays opted in.
+// annotations decodes the annotations that are kept. If they are too large together, annotations of oooi have
+// precedence, and among these small ones, so that a cluster stays opted in.
 func (d *decoder) annotations(p *projection, into reflect.Value) {
 	if !d.enters(p, jsontext.KindBeginObject, "an object") {
 		return

@@ -25,7 +25,7 @@ func decode(p *projection, b []byte, out any) []Unreadable {
 	d := decoder{in: in, root: reflect.ValueOf(out).Elem(), left: maxKept}
 	d.object(p, d.root)
 	slices.SortFunc(d.bad, func(a, b Unreadable) int { return strings.Compare(a.Field, b.Field) })
-	return slices.Clone(slices.Compact(d.bad)) // A list may have had very many.
+	return slices.Clone(slices.Compact(d.bad)) // Clone frees the array of d.bad, which may be very large.
 }
 
 // maxKept limits what is kept of one object, in bytes. A cache has many objects, and users can make each of them very large.
@@ -122,7 +122,7 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 	}
 }
 
-// isIgnored is true for interfaces that only a guest agent reports, and for conditions that refuse nothing.
+// isIgnored reports whether element is an interface that only a guest agent reports, or a condition that oooi does not need.
 func isIgnored(element any) bool {
 	switch x := element.(type) {
 	case *VMInterface:

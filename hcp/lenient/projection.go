@@ -22,7 +22,7 @@ type projection struct {
 	ofRoot bool
 }
 
-// pathTag is the tag of a field of the root whose value the imported types lack. The tag has the path of the value.
+// pathTag is the struct tag of fields in the root type that the imported types lack. The tag is the path of the value in JSON.
 const pathTag = "path"
 
 // project returns the projection of objects of type root to paths: names joined by dots. A name that ends with "[]" is

@@ -34,13 +34,15 @@ func RefusesNodePool(c hyperv1.NodePoolCondition) bool {
 	return false
 }
 
-// The limits of refusals for each object, and of their texts in bytes. An API server limits neither.
+// maxRefusals is the maximum number of refusals that are kept for each object, and maxQuoted the maximum length of
+// their texts in bytes. An API server limits neither.
 const (
 	maxRefusals = 16
 	maxQuoted   = 256
 )
 
-// isRefusal reports whether an element of a list is a refusal, or says how far HyperShift came. It cuts their texts.
+// isRefusal reports whether element is a condition that is a refusal, or that shows how far HyperShift's reconciliation
+// came. It shortens the texts of such conditions.
 func isRefusal(element any) bool {
 	cut := func(text string) string { return strings.Clone(text[:min(len(text), maxQuoted)]) }
 	switch c := element.(type) {

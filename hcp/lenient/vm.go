@@ -22,7 +22,7 @@ type VirtualMachineInstance struct {
 	Unreadable []Unreadable `json:"-"`
 }
 
-// A VMSpec is never changed.
+// A VMSpec has the networks of a VM. Copies of a VM share it, so it must not be changed.
 type VMSpec struct {
 	Networks []VMNetwork `json:"networks"`
 }
@@ -39,7 +39,7 @@ type VMMultus struct {
 	NetworkName string `json:"networkName"`
 }
 
-// A VMStatus is never changed.
+// A VMStatus has what KubeVirt reports about a VM. Copies of a VM share it, so it must not be changed.
 type VMStatus struct {
 	Interfaces []VMInterface `json:"interfaces"`
 	// Conditions are the conditions of type MigrationRequired, whatever their status.

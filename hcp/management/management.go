@@ -205,8 +205,8 @@ func (c Cluster) KnowsServices() bool {
 // ImpossibleClusterIP is an address that no API server assigns to a Service.
 const ImpossibleClusterIP = "0.0.0.1"
 
-// ServiceRange returns the network of Services. An API server names it when it refuses a Service with
-// ImpossibleClusterIP. Use it for clusters without objects of Kinds. ok is false without a network.
+// ServiceRange returns the network of Services that refusal names: the error message with which an API server refuses a Service
+// with ImpossibleClusterIP. Use it for clusters without objects of Kinds. ok is false if refusal does not name a network.
 func ServiceRange(refusal string) (r network.ReservedDestination, ok bool) {
 	_, text, _ := strings.Cut(refusal, "range of valid IPs is ")
 	p, err := netip.ParsePrefix(strings.TrimSpace(text))
@@ -221,7 +221,8 @@ func sortedIPv4(all []netip.Addr) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// maxSingle is how many observed addresses are reserved one by one. More would make plans and NetworkPolicies too large.
+// maxSingle is the maximum number of observed addresses that are reserved one by one. More would make plans and
+// NetworkPolicies too large.
 const maxSingle = 256
 
 // outsideOf returns the observed addresses that are in no prefix of known, merged. Above maxSingle, it returns their /24
@@ -254,7 +255,7 @@ func notIn(known []netip.Prefix, addresses []netip.Addr) []netip.Addr {
 	return out
 }
 
-// Unreserved returns the observed addresses that change plans: those in no network of c or of nodes. Sorted.
+// Unreserved returns the observed addresses that change plans: those in no network of c or of nodes. They are sorted.
 func (c Cluster) Unreserved(nodes []corev1.Node) []netip.Addr {
 	var known []netip.Prefix
 	for _, n := range nodes {

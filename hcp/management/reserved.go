@@ -1,6 +1,7 @@
 // This file lists the destinations in the management cluster. Edges must reach some of them through the pod network:
-// backends and their pods, the resolver, the API server, nodes and their pods. So the CIDR of a network must not overlap
-// them. Edges dial no destination of the list for VMs. Unknown destinations are left out, as for files.
+// backends and their pods, the resolver, the API server, nodes and their pods. So the CIDR of a network must not
+// overlap them. Edges do not connect VMs to a destination of the list. Unknown destinations are missing in the list,
+// for example if objects were read from files.
 
 package management
 
@@ -132,7 +133,7 @@ const (
 // InMaintenance reports whether n is cordoned, or the Machine Config Operator updates it.
 func InMaintenance(n *corev1.Node) bool {
 	switch n.Annotations[machineConfigState] {
-	case "", "Done", "Degraded": // A degraded node runs pods, for weeks.
+	case "", "Done", "Degraded": // A degraded node still runs pods, perhaps for weeks.
 	default:
 		return true
 	}

@@ -12,12 +12,13 @@ import (
 	"strconv"
 )
 
-// Merge returns each object once, in the order of the first versions. Of versions that an API server wrote, the newest by
-// metadata.resourceVersion counts, or the one that was read last if their order is unknown. Of files to apply, the last
-// one counts. An object may have versions of both kinds. Then the result is what applying the file leads to: spec,
-// annotations and labels of the file, status and other metadata of the API server. A fault names each such object.
-// Faults also name objects whose versions differ in what users write, or in anything if their order is unknown. Files to
-// apply that differ are also in Object.Unused.
+// Merge returns each object once, in the order in which objects first appear. Of several versions that an API server
+// wrote, Merge uses the newest by metadata.resourceVersion, or the one that was read last if their order is unknown. Of
+// several versions in files to apply, it uses the last. If an object has versions of both kinds, the result is the
+// object after the file is applied: spec, annotations and labels of the file, status and other metadata of the API
+// server. Merge returns a fault for each such object. It also returns a fault for each object whose versions differ in
+// what users write, or in anything if their order is unknown. Differing versions in files to apply are also in
+// Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}
@@ -105,12 +106,12 @@ func (o Object) versioned() bool { return o.resourceVersion != "" }
 // observed reports whether o was probably in an API server. Tools that clean up objects remove the resourceVersion, and
 // tools that render objects may write a status with only zeros.
 func (o Object) observed() bool {
-	var status any // nil if o has none
+	var status any // nil if o has no status
 	_ = json.Unmarshal(o.status, &status)
 	return o.uid != "" || !isZero(status)
 }
 
-// isZero reports whether v, decoded JSON, has no other values than zeros.
+// isZero reports whether v, decoded JSON, contains only zero values.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -126,7 +127,7 @@ func isZero(v any) bool {
 	return v == nil || v == "" || v == 0.0 || v == false
 }
 
-// appliedTo returns the result of applying o to live.
+// appliedTo returns live after o is applied to it.
 func (o Object) appliedTo(live Object) (Object, error) {
 	whole, metadata, err := o.parts()
 	if err != nil {

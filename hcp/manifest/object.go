@@ -1,7 +1,7 @@
 // Package manifest reads Kubernetes objects from files: YAML, JSON and lists of objects, as tools write them. It does
 // not know kinds of objects. It reports everything that it does not read as a Fault.
 //
-// The package is pure: bytes in, values out.
+// The package is pure: it reads bytes, not files.
 package manifest
 
 import (
@@ -49,7 +49,7 @@ func (o Object) String() string {
 	return strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
 }
 
-// A Fault says that something was not read, or not as the file has it.
+// A Fault reports that a part of a file was not read, or was changed when it was read.
 type Fault struct {
 	File string
 	Err  error

@@ -22,8 +22,8 @@ func Read(file string, content []byte) ([]Object, []Fault) {
 	return ReadRenamed(file, content, func(text []byte) []byte { return text })
 }
 
-// ReadRenamed reads files whose objects have other names. rename is called with an object or a list of objects, in
-// JSON, and returns it with the names to read.
+// ReadRenamed is like Read, for files in which names of the API, such as groups, are replaced (package hcp/apirewrite).
+// rename is called with an object or a list of objects, in JSON, and returns it with the original names.
 func ReadRenamed(file string, content []byte, rename func([]byte) []byte) ([]Object, []Fault) {
 	r := reader{file: file, rename: rename}
 	text, err := utf8(content)
@@ -166,7 +166,7 @@ func (r *reader) document(text []byte) {
 	}
 }
 
-// jsonValues also returns the values before an error.
+// jsonValues splits text into JSON values. With an error, it also returns the values before the error.
 func jsonValues(text []byte) (out []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -275,7 +275,7 @@ func (r *reader) object(text json.RawMessage, of head) {
 	r.objects = append(r.objects, o)
 }
 
-// named names an object that cannot be read completely.
+// named returns a name for messages about an object that cannot be read completely.
 func named(h head) string {
 	return Object{Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}.String()
 }

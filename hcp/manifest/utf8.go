@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// utf8 removes a byte order mark. Windows PowerShell writes UTF-16. Without a mark, its first character, which is ASCII,
-// shows that.
+// utf8 returns content in UTF-8, without a byte order mark. It also accepts UTF-16, which Windows PowerShell writes.
+// Without a byte order mark, the zero byte in the first character, which is ASCII, shows that content is UTF-16.
 func utf8(content []byte) ([]byte, error) {
 	has := func(prefix string) bool { return strings.HasPrefix(string(content[:min(len(content), 4)]), prefix) }
 	two := len(content) >= 2

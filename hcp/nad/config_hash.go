@@ -12,7 +12,8 @@ import (
 // configVersion is the version of what configHash covers. Increase it when edges use other keys or plugins.
 const configVersion = "1"
 
-// configHash returns network.Attachment.ConfigHash. It leaves out names, the version, and what the operator adds.
+// configHash returns the value of network.Attachment.ConfigHash. It does not cover names, the CNI version, and what the
+// operator adds.
 func configHash(a network.Attachment, plugins []map[string]any) string {
 	taken := []any{a.Layer2, a.Kind, a.MTU}
 	if a.Kind != typeOVN { // For OVN's plugin, the fields above are all that edges depend on.

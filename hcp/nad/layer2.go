@@ -8,8 +8,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// layer2 returns an identifier such as "bridge br1 vlan 7". NADs with equal identifiers share one layer-2 network. Empty:
-// the configuration of each node decides.
+// layer2 returns an identifier such as "bridge br1 vlan 7". NADs with equal identifiers share one layer-2 network. It
+// returns "" if the configuration of each node decides which network that is.
 func layer2(a network.Attachment, plugin, conf map[string]any) string {
 	on := func(kind, what string) string {
 		if what == "" {

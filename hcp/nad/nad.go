@@ -59,7 +59,7 @@ func Attach(o Object, nodes Nodes) (network.Attachment, *problem.Problem) {
 	case a.Kind != typeOVN:
 		a.EdgeNADConfig = edgeConfig(conf, takenPlugins(plugins), nodes.ForwardByDefault)
 	case text(valueOf(plugins[0], "topology")) == topologyLayer2 || nodes.ForwardByDefault:
-		// OVN takes no chained plugins, so sysctls are set on an interface on top of OVN's.
+		// OVN-Kubernetes accepts no chained plugins, so the sysctls are set on an interface on top of OVN's.
 		a.EdgeNADConfig, a.AboveNAD = edgeConfig(conf, abovePlugin(), nodes.ForwardByDefault), true
 	}
 	if a.AboveNAD || announces(a.Kind) {

@@ -51,7 +51,7 @@ func aSwitch() form {
 	return form{"true or false", func(v any) bool { _, ok := v.(bool); return ok }}
 }
 
-// aText needs no escapes in JSON, so that the policy reads it as the plugin does.
+// aText is text that needs no escapes in JSON, so that the admission policy reads the same value as the plugin.
 func aText() form {
 	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
 }
@@ -69,7 +69,7 @@ func exceptDots(f form) form {
 	return f
 }
 
-// aDevice may also be an alternative name, of up to 127 characters.
+// aDevice is the name of a device, which may also be an alternative name of up to 127 characters.
 func aDevice() form {
 	return exceptDots(pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`))
 }
@@ -79,8 +79,9 @@ func pattern(allowed, expression string) form {
 	return form{allowed, func(v any) bool { s, ok := v.(string); return ok && re.MatchString(s) }}
 }
 
-// forms returns the keys of a plugin that edges need. Others are left out: files that a plugin writes, a device other
-// than the one that the kubelet allocates, or a gateway on the node.
+// forms returns the keys that edges need of a plugin of type kind, with their allowed values. It leaves out, for
+// example, keys for files that a plugin writes, for a device other than the one that the kubelet allocates, or for a
+// gateway on the node.
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:
@@ -114,7 +115,7 @@ func headForms() map[string]form {
 	}
 }
 
-// needed keeps the keys that an edge needs. An empty text counts as no value.
+// needed returns plugin with only the keys that an edge needs. It leaves out keys whose value is an empty string.
 func needed(plugin map[string]any) map[string]any {
 	kind := text(plugin["type"])
 	out := map[string]any{"type": kind}
@@ -154,8 +155,8 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.
 	return nil
 }
 
-// misspelled returns a problem if the plugin of o ignores the key of its VLAN, so that the network would have none, or
-// nil.
+// misspelled returns a problem if plugin has a misspelled key for its VLAN, so that the network would have no VLAN.
+// Otherwise it returns nil.
 func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	kind := text(plugin["type"])
 	right := map[string]string{typeBridge: "vlan", typeCNVBridge: "vlan", typeSRIOV: "vlan", typeOVN: "vlanID"}[kind]
@@ -166,7 +167,7 @@ func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	return o.problem(problem.NADVLANMisspelled, problem.Args{"setting": {wrong}, "type": {kind}, "values": {right}})
 }
 
-// vlanKey returns the first key of plugin besides right that looks like the one of a VLAN, or "".
+// vlanKey returns the first key of plugin other than right that looks like the key of a VLAN, or "".
 func vlanKey(plugin map[string]any, right string) string {
 	for _, key := range slices.Sorted(maps.Keys(plugin)) {
 		isID := plugin[key] != 0.0 && aVLAN().matches(plugin[key]) || isVLANText(text(plugin[key]))

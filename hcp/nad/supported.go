@@ -34,8 +34,8 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
-// DefaultMTU returns the MTU in bytes that pods have on a network of a kind if no MTU is set. 0: it depends on the
-// device below, or on OVN-Kubernetes. The bridge plugin leaves it to the kernel, whose veth devices have 1500.
+// DefaultMTU returns the MTU in bytes that pods have on a network of a kind if no MTU is set. It returns 0 if the MTU depends on
+// the device below, or on OVN-Kubernetes. The bridge plugin leaves the MTU to the kernel, whose veth devices have 1500.
 func DefaultMTU(kind string) int {
 	if kind == typeBridge || kind == typeCNVBridge {
 		return 1500
@@ -67,8 +67,8 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	return unusable(o, conf, plugins)
 }
 
-// RulesOut returns a problem if VMs certainly get no interface on the network of o, or nil. o must be one that Attach
-// accepts. If VMs are on the network already, the problem is wrong.
+// RulesOut returns a problem if VMs certainly get no interface on the network of o, else nil. o must be one that Attach
+// accepts. A VM that is already on the network refutes the problem.
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	switch {
@@ -113,7 +113,8 @@ func unscheduled(o Object, nodes Nodes) *problem.Problem {
 	return o.problem(problem.NADResourceMissing, problem.Args{"resource": {o.ResourceName}, "annotation": {wire.AnnotationResourceName}})
 }
 
-// Limits returns what VMs on the network of o lack. o must be one that Attach accepts.
+// Limits returns problems about what VMs lack on the network of o, although edges can join it. o must be one that
+// Attach accepts.
 func Limits(o Object) problem.Problems {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
@@ -129,8 +130,8 @@ func Limits(o Object) problem.Problems {
 		if valueOf(first, "portIsolation") == true {
 			out = append(out, *o.problem(problem.NADPortsIsolated, nil))
 		}
-		// The plugin leaves the interface down with this key, so that its kernel sends nothing (containernetworking/plugins
-		// 1.4.1, cmdAdd of bridge.go). KubeVirt sets the interface up when it connects the VM.
+		// With this key, the bridge plugin leaves the interface down, so that the kernel sends nothing
+		// (containernetworking/plugins 1.4.1, cmdAdd of bridge.go). KubeVirt sets the interface up when it connects the VM.
 		if valueOf(first, "disableContainerInterface") != true {
 			out = append(out, *o.problem(problem.NADAnnouncesEarly, nil))
 		}

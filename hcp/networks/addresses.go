@@ -60,7 +60,7 @@ func setAddresses(all []merged, home int, o indexed, base settings.Values) {
 	}
 }
 
-// takeOfNAD takes the values of the NAD that no other object overrides.
+// takeOfNAD sets in s the values of its NAD that no other object overrides.
 func (s *merged) takeOfNAD() {
 	all := settings.OfNetwork(s.NetworkRequest)
 	for _, k := range ofNetworkAttachmentDefinitions() {
@@ -140,7 +140,8 @@ func within(all []merged, addresses []netip.Addr) bool {
 	return slices.ContainsFunc(all, func(s merged) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
 }
 
-// machineNetwork returns the first IPv4 entry. On KubeVirt, HyperShift only validates this field.
+// machineNetwork returns the first IPv4 entry of spec.networking.machineNetwork, or the zero Prefix. On KubeVirt,
+// HyperShift validates this field and does not use it.
 func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
@@ -150,8 +151,9 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// unusedMachineNetwork returns why the entries in found are not the CIDR of a network that has none. why is empty if
-// there are no entries.
+// unusedMachineNetwork returns why no entry of machineNetwork is the CIDR of a network that lacks a CIDR, and the
+// entries to report. isHome reports whether the network is the home network, and hasHome whether there is one. why is
+// empty if no such cause applies.
 func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why problem.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {

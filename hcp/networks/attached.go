@@ -15,7 +15,7 @@ import (
 )
 
 // Attached returns the networks that o's NodePools name or its VMs are attached to, sorted, with the details of their
-// NADs. o need not have opted in. Of networks that only VMs name, objects.MaxNetworks count.
+// NADs. The hosted cluster need not have opted in. At most objects.MaxNetworks networks of VMs are included.
 func Attached(o objects.Objects) []network.Attachment { return attached(index(o)) }
 
 func attached(o indexed) []network.Attachment {
@@ -36,21 +36,22 @@ func attached(o indexed) []network.Attachment {
 	return all
 }
 
-// UsedNADs returns the NetworkAttachmentDefinitions that o's NodePools name or its VMs are attached
-// to, with duplicates. They need not exist. o needs its HostedCluster only if it has NodePools.
+// UsedNADs returns the NetworkAttachmentDefinitions that o's NodePools name or its VMs are attached to, with
+// duplicates. They need not exist. UsedNADs reads o.HostedCluster only if o has NodePools.
 func UsedNADs(o objects.Objects) []network.Attachment {
 	return append(objects.NamedNADs(o), vmAttachments(o)...)
 }
 
-// Layer2 returns network.Attachment.Layer2 of n, whether or not a node offers the needed device. Empty: unknown.
+// Layer2 returns the value of network.Attachment.Layer2 for n, even if no node offers the device that n needs. It is
+// empty if that value is unknown.
 func Layer2(n nadv1.NetworkAttachmentDefinition) string {
 	a, _ := nad.Attach(nadObject(n), nad.Nodes{})
 	return a.Layer2
 }
 
-// All returns the networks of o's NodePools and VMs, and those that its edges are on by last, its plan in force. A
-// network is listed twice if its NAD was edited and VMs pin the previous one. Networks whose NAD does not allow its VMs
-// are left out.
+// All returns the networks of a hosted cluster's NodePools and VMs, and the networks in last, its plan in force. A
+// network is listed twice if its NAD was edited and VMs pin the previous version. Networks whose NAD the VMs are not
+// allowed to use are left out.
 func All(of objects.Objects, last network.Plan) []network.Attachment {
 	o := index(of)
 	on := slices.DeleteFunc(attached(o), func(a network.Attachment) bool {

@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// attachment returns the network of r with the details of its NAD. Zero: the network is left out.
+// attachment returns the network of r with the details of its NAD. It returns the zero Attachment if edges cannot join the network.
 func attachment(o indexed, r network.NetworkRequest) (network.Attachment, problem.Problems) {
 	a, pools := r.Attachment, problem.Values(r.NodePools)
 	if part := nad.InvalidPart(a); part != "" {
@@ -57,7 +57,7 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	case out != nil && out.Blocks() && !o.attached[r.Attachment]:
 		return network.Attachment{}, problem.Problems{*out}
 	case out != nil:
-		problems = append(problems, out.Warning()) // VMs use it, or can.
+		problems = append(problems, out.Warning()) // VMs already use the network, or can use it.
 	}
 	return a, append(problems, nad.Limits(object)...)
 }
@@ -70,12 +70,13 @@ func patched(o indexed, r network.NetworkRequest) bool {
 	})
 }
 
-// maxGiven is how many NetworkAttachmentDefinitions a problem names.
+// maxGiven is the maximum number of NetworkAttachmentDefinitions that a problem names.
 const maxGiven = 5
 
-// misnamed returns the problem that files lack the NAD of r, and which one is probably meant: a similar name in a
-// namespace that Multus allows, or the same name in the namespace of the HostedCluster. mistake is false if files have
-// no NAD of the namespace at all, since the NAD may be in other files.
+// misnamed returns the problem that the files of a command lack the NAD of r. The problem names the NAD that is
+// probably meant: a similar name in a namespace that Multus allows, or the same name in the namespace of the
+// HostedCluster. mistake is false if the NAD is there, or if the files have no NAD of its namespace at all: the NAD may
+// be in other files.
 func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake bool) {
 	a := r.Attachment
 	if _, ok := o.nad(a); ok || !o.Partial || len(r.NodePools) == 0 {
@@ -146,9 +147,10 @@ func forwardByDefault(o objects.Objects) bool {
 	})
 }
 
-// isolated returns a problem if the NAD of r is in another namespace, and nothing shows that VMs may use it. A VM that is
-// attached to the network shows it. forbidden is true if no edge may join the network: Multus would not prevent that,
-// because the edge NAD is a copy in the control plane namespace. found is zero if the NAD is unknown.
+// isolated returns a problem if the NAD of r is in another namespace and VMs may be unable to use it. VMs can use it if
+// one is attached to the network already, or if annotation namespaces of the NAD permits it and Multus does not isolate
+// namespaces. forbidden is true if edges must not join the network. Multus would not stop them, because the edge NAD is
+// a copy in the control plane namespace. found is zero if the NAD is unknown.
 func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
 	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
@@ -170,8 +172,8 @@ func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachment
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
-// Allows reports whether n allows VMs in namespace own to use it, by its namespace or its annotation. n may belong to
-// another tenant, and each pass of a cluster on the same layer 2 asks.
+// Allows reports whether n allows VMs in namespace own to use it, by its namespace or its annotation. Allows is called
+// for NADs of other tenants, in each pass of a hosted cluster on the same layer-2 network, so it does not parse n.
 func Allows(n nadv1.NetworkAttachmentDefinition, own string) bool {
 	return slices.Contains(nad.AllowedNamespaces(own), n.Namespace) || settings.Grants(n.Annotations, own)
 }

@@ -1,5 +1,5 @@
-// This file decides which network has the CIDR of the HostedCluster. A running network keeps its CIDR, whichever
-// NodePools are created, deleted or recreated.
+// This file decides which network is the home network: the one that gets the CIDR of the HostedCluster. A network in
+// use keeps its CIDR, even if NodePools are created, deleted or recreated.
 
 package networks
 
@@ -60,8 +60,8 @@ func nadValues(o indexed, a network.Attachment) (settings.Values, problem.Proble
 	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 }
 
-// keepOwnCIDR gives s, which runs, the CIDR of its NAD. If the HostedCluster has annotation cidr, a problem says that
-// it has no effect.
+// keepOwnCIDR sets the CIDR of s, a network in use, to the CIDR of its NAD. If the HostedCluster has annotation cidr, a
+// problem says that it has no effect.
 func (s *merged) keepOwnCIDR(base settings.Values) {
 	own := s.ofNAD
 	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
@@ -72,7 +72,8 @@ func (s *merged) keepOwnCIDR(base settings.Values) {
 	}
 }
 
-// cidrByName returns a hint if only the names of two NodePools decide which network gets the HostedCluster's CIDR.
+// cidrByName returns a hint if two NodePools have the same age, so that only their names decide which network gets the
+// HostedCluster's CIDR.
 func cidrByName(o indexed, all []merged, home int, base settings.Values) problem.Problems {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {

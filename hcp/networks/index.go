@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// An indexed has the objects of one hosted cluster, and what is looked up for each of its networks.
+// An indexed holds the objects of one hosted cluster, with indexes by network and by NodePool.
 type indexed struct {
 	objects.Objects
 	nads map[network.Attachment]nadv1.NetworkAttachmentDefinition

@@ -1,5 +1,7 @@
 // Package networks decides which networks the VMs of a cluster use, which of them VMs boot from, and the values of
-// each. addresses.go decides their addresses, and attachments.go reads their NetworkAttachmentDefinitions.
+// each. A network is primary if VMs boot from it. The home network is the primary network to which addresses on the
+// HostedCluster apply. A hint is a problem with severity Info. addresses.go decides their addresses, and attachments.go
+// reads their NetworkAttachmentDefinitions.
 package networks
 
 import (
@@ -25,7 +27,7 @@ type merged struct {
 	otherRoute []string
 	// without holds, for each key, the NodePools that list the network first and do not set the key.
 	without map[string][]string
-	// ofNodePools are the keys that NodePools which list the network first set.
+	// ofNodePools are the keys that are set on NodePools, of those that list the network first.
 	ofNodePools []string
 	// ofNAD are the values of its NetworkAttachmentDefinition, and ofNADProblems the problems of these values.
 	ofNAD         settings.Values
@@ -191,7 +193,8 @@ func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.
 	return out
 }
 
-// noNetworks says why the cluster has no networks. It is empty if it has some.
+// noNetworks returns the problem that the cluster has no networks, with the cause. It returns nil if found, the number
+// of networks, is above 0.
 func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	if found > 0 {
 		return nil
@@ -205,9 +208,9 @@ func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, network.FieldAdditionalNetworks, network.KeyNetwork)}
 }
 
-// Wanted returns the names of the networks that must not be removed: those that some NodePool names, and those that some
-// VM still uses, also if only last, the plan in force, has them. If annotation network selects a network, NodePools count
-// only for this network and for those that they boot from.
+// Wanted returns the names of the networks that must not be removed: those that some NodePool names, and those that
+// some VM still uses, including networks that only last, the plan in force, has. If annotation network selects a
+// network, NodePools count only for this network and for those that they boot from.
 func Wanted(o objects.Objects, last network.Plan) []string {
 	boots := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {
@@ -226,14 +229,14 @@ func Unselected(o objects.Objects) []string {
 }
 
 // InUse returns the names of the networks that VMs of o are on, sorted and without duplicates. These are the networks
-// that VMs are attached to. A network of last, the plan in force, is included if it is the same layer-2 network, or
-// if a VM may still be on it. It reads only VMs and NetworkAttachmentDefinitions of o.
+// in the specs of VMs, and each network of last, the plan in force, that is the same layer-2 network as one of these or
+// that a VM may still be on. InUse reads only VMs and NetworkAttachmentDefinitions of o.
 func InUse(o objects.Objects, last network.Plan) []string {
 	return namesOn(o, append(vmAttachments(o), stillOn(o, last)...), last)
 }
 
-// BootedFrom returns the networks of InUse that VMs of o boot from, by name. A VM boots from its first network, unless
-// that is the pod network.
+// BootedFrom returns the names of the networks of InUse that VMs of o boot from. A VM boots from its first network,
+// unless that is the pod network.
 func BootedFrom(o objects.Objects, last network.Plan) []string {
 	booted := vmBoots(o)
 	for _, a := range stillOn(o, last) {

@@ -18,8 +18,9 @@ func NodePoolSizes(o objects.Objects) map[string]int {
 	return out
 }
 
-// MaxNodes returns the largest number of nodes of all NodePools at once, with those that updates add. The autoscaler
-// stops at spec.autoscaling.maxNodesTotal, if that is above 0, but never below the lower limits of NodePools, at least 1.
+// MaxNodes returns the largest number of nodes that all NodePools together can have at once. If
+// spec.autoscaling.maxNodesTotal is above 0, the autoscaler stops there, but not below the sum of the NodePools' lower
+// limits, each at least 1. The nodes that updates add are not limited.
 func MaxNodes(o objects.Objects) int {
 	least, most, added := 0, 0, 0
 	for _, np := range o.NodePools {
@@ -36,7 +37,8 @@ func MaxNodes(o objects.Objects) int {
 	return most + added
 }
 
-// size returns the replicas of np, or the upper limit of its autoscaling. maxNodesTotal is as for MaxNodes.
+// size returns the replicas of np, or the upper limit of its autoscaling. maxNodesTotal, if above 0, replaces a higher
+// upper limit, but not below the lower limit.
 func size(hc *hyperv1.HostedCluster, np hyperv1.NodePool) int {
 	n := 0
 	if np.Spec.Replicas != nil {

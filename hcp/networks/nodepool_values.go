@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxNamed is how many of the NodePools with the same value a problem names.
+// maxNamed is the maximum number of NodePools with the same value that a problem names.
 const maxNamed = 10
 
 // merge combines two requests for the same network. Different values are a problem. The caller must not use a afterwards.
@@ -61,8 +61,8 @@ func merge(a, b merged) merged {
 	return out
 }
 
-// overriding returns a problem if only some NodePools on s set the annotation key to own. The HostedCluster's value would
-// apply to the others.
+// overriding returns a problem if only some NodePools on s set the annotation key to own. The HostedCluster's value,
+// ofCluster, would apply to the others.
 func (s merged) overriding(key, own, ofCluster string) problem.Problems {
 	without := s.without[key]
 	if len(without) == 0 || own == ofCluster {

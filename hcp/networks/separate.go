@@ -12,8 +12,9 @@ import (
 // podNetwork is the network of VMs that have the default pod network.
 const podNetwork = "the pod network"
 
-// separate returns the problem that nodes boot from different networks: several of requested, or also the pod network. It
-// is a hint if each of these has a gateway, which may route between them. NodePools without VMs do not count.
+// separate returns a problem if nodes boot from different networks: from several of requested, or from these and the
+// pod network. The problem is a hint if each network in requested has a gateway, which may route between them.
+// NodePools without VMs do not count.
 func separate(o indexed, requested []network.NetworkRequest) problem.Problems {
 	var from []network.NetworkRequest
 	var nodePools, names []string

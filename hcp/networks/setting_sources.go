@@ -13,8 +13,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SettingSources says where each setting of these networks of o is set, by the networks' Names and by annotation keys
-// without prefix. Defaults are left out. A value is a text such as "annotation lease-time on NodePool workers".
+// SettingSources returns where each setting of the networks in all is set. The keys of the result are Names of
+// networks, then annotation keys without prefix. Settings with their default are left out. A value is a text such as
+// "annotation lease-time on NodePool workers".
 func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string]map[string]string {
 	x, out := index(o), map[string]map[string]string{}
 	for _, s := range all {
@@ -79,8 +80,8 @@ func source(o indexed, s network.NetworkRequest, k settings.Key) string {
 	return ""
 }
 
-// applies reports whether s has value, of the HostedCluster or the NAD. They are compared only for keys that are for one
-// network and that both objects can have.
+// applies reports whether s uses value, which the HostedCluster or the NAD sets for k. It compares values only if k is
+// for one network and both objects can have it. For other keys, it returns true.
 func applies(k settings.Key, value string, s network.NetworkRequest) bool {
 	return k.For != settings.OneNetwork || !slices.Contains(k.On, settings.OnNetworkAttachmentDefinition) || k.Says(value, settings.OfNetwork(s))
 }

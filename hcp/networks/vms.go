@@ -35,8 +35,8 @@ func vmAttachments(o objects.Objects) []network.Attachment {
 
 // stillOn returns the networks of last, the plan in force, that VMs of o may be on although their specs name others.
 // KubeVirt 1.8 changes the spec of a running VM (feature gate LiveUpdateNADRef), and the VM moves to the new network
-// when it migrates. Until then, a condition of the VM says so. KubeVirt sets the condition a moment after the spec.
-// Meanwhile the VM has an address in a network of last, and not in the one that the spec names.
+// when it migrates. Until then, a condition of the VM reports the change. KubeVirt sets the condition a moment after
+// the spec. Meanwhile the VM has an address in a network of last, and not in the one that the spec names.
 func stillOn(o objects.Objects, last network.Plan) []network.Attachment {
 	cidrs, on := map[string]netip.Prefix{}, map[string]bool{}
 	for _, n := range last.Networks {
@@ -85,8 +85,9 @@ func byInterface(m lenient.VirtualMachineInstance) map[string]network.Attachment
 	return out
 }
 
-// Unnamed returns the problem that VMs boot from networks that no NodePool of o names, and that are not in known. An
-// annotation of HyperShift can change the networks of a NodePool's VMs. Before there are VMs, that is a hint.
+// Unnamed returns a problem if VMs boot from networks that no NodePool of o names, and that are not in known. An
+// annotation of HyperShift can change the networks of a NodePool's VMs. If o has no VMs yet, Unnamed returns a hint
+// about such annotations.
 func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 	if len(o.VMs) == 0 {
 		return networksPatched(o)
@@ -184,7 +185,7 @@ func VMAddresses(o objects.Objects) []network.VMAddress {
 	})
 }
 
-// VMWithMAC returns the VM of o that has an interface with this MAC, as KubeVirt reports it. Empty: none has.
+// VMWithMAC returns the VM of o that has an interface with this MAC, as KubeVirt reports it. It returns "" if there is none.
 func VMWithMAC(o objects.Objects, mac string) string {
 	for _, m := range o.VMs {
 		on := map[string]bool{}

@@ -16,7 +16,7 @@ func Older(a, b metav1.Object) bool { return CompareAge(a, b) < 0 }
 // SameAge reports whether creation times do not decide which of a and b is older.
 func SameAge(a, b metav1.Object) bool { return compareCreation(a, b) == 0 }
 
-// CompareAge is negative if a is older than b. It is 0 only if both have the same namespace and name.
+// CompareAge returns a negative number if a is older than b. It returns 0 only if both have the same namespace and name.
 func CompareAge(a, b metav1.Object) int {
 	return cmp.Or(compareCreation(a, b), cmp.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName()))
 }

@@ -87,7 +87,7 @@ func UsesOIDC(hc *hyperv1.HostedCluster) bool {
 	return c != nil && c.Authentication != nil && c.Authentication.Type == configv1.AuthenticationTypeOIDC
 }
 
-// PublishedServices returns the services that HyperShift publishes of hc. With OIDC, there is no OAuth server.
+// PublishedServices returns the services that HyperShift publishes for hc. With OIDC, there is no OAuth server.
 func PublishedServices(hc *hyperv1.HostedCluster) []network.PublishedService {
 	return slices.DeleteFunc(network.PublishedServices(), func(s network.PublishedService) bool { return s.Service == network.OAuthService && UsesOIDC(hc) })
 }
@@ -124,8 +124,8 @@ func prefixes(cidrs []string, byDefault string) []netip.Prefix {
 	return out
 }
 
-// Domain returns the domain of the hosted cluster, as HyperShift's globalconfig.BaseDomain does. Empty:
-// spec.dns.baseDomain is empty.
+// Domain returns the domain of the hosted cluster, as HyperShift's globalconfig.BaseDomain does. It is empty if
+// spec.dns.baseDomain is.
 func Domain(hc *hyperv1.HostedCluster) string {
 	base := hc.Spec.DNS.BaseDomain
 	if base == "" {
@@ -154,12 +154,12 @@ func Attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 	return out
 }
 
-// The limits of one hosted cluster. Within them, a pass takes less time than its reads, for this cluster and its
-// neighbors.
+// The limits of one hosted cluster. Within them, what a pass computes for the cluster and its neighbors takes less time
+// than what it reads.
 const (
-	// MaxNodePools is how many NodePools it may have. A NodePool with several networks counts once for each network.
+	// MaxNodePools is the maximum number of NodePools. A NodePool with several networks counts once for each network.
 	MaxNodePools = 500
-	// MaxNetworks is how many networks its NodePools may name.
+	// MaxNetworks is the maximum number of networks that NodePools may name.
 	MaxNetworks = 100
 )
 

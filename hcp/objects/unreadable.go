@@ -65,8 +65,8 @@ func take[T any, P lenient.Imported[T]](o *Objects, list *[]T, object *lenient.O
 	*list = append(*list, *object.Fields)
 }
 
-// ClusterOf returns the hosted cluster that np names. If spec.clusterName cannot be decoded, its owner counts. Empty:
-// unknown.
+// ClusterOf returns the hosted cluster that np names. If spec.clusterName is empty or cannot be decoded, it returns the
+// HostedCluster that owns np, or "".
 func ClusterOf(np *lenient.NodePool) string {
 	if np.Fields.Spec.ClusterName != "" {
 		return np.Fields.Spec.ClusterName
@@ -78,7 +78,7 @@ func ClusterOf(np *lenient.NodePool) string {
 	return np.OwnerReferences[i].Name
 }
 
-// maxUnreadable is how many fields a problem names.
+// maxUnreadable is the maximum number of fields that a problem names.
 const maxUnreadable = 3
 
 func unreadable(object client.Object, all []lenient.Unreadable) problem.Problems {

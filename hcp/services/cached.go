@@ -17,8 +17,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// CachedService returns s with the fields that are read. An administrator of the hosted cluster writes the ports,
-// ranges and annotations of a copy. So only the first ports and ranges are kept, and whether annotation publish is set.
+// CachedService returns s with only the fields that oooi reads. An administrator of the hosted cluster writes the
+// ports, source ranges and annotations of a copy. So CachedService keeps only the first ports and ranges of a copy, and
+// whether annotation publish is set.
 func CachedService(s *corev1.Service) *corev1.Service {
 	_, copied := s.Labels[settings.LabelHostedService]
 	ports, ranges := s.Spec.Ports, s.Spec.LoadBalancerSourceRanges
@@ -96,8 +97,8 @@ const (
 	keyPublish     = settings.Prefix + network.KeyPublish
 )
 
-// annotations returns the annotations of oooi in all: keyPublish, and the first others. Of a copy, only whether keyPublish
-// is set.
+// annotations returns the annotations of oooi in all: keyPublish, and the first others. For a copy, it returns only
+// keyPublish, with an empty value.
 func annotations(all map[string]string, copied bool) map[string]string {
 	if _, set := all[keyPublish]; copied && set {
 		return map[string]string{keyPublish: ""}

@@ -19,11 +19,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// VMSlices is the manager of the EndpointSlices in which HyperShift's configuration operator writes the addresses of
-// VMs. If a Service gets a selector, the operator neither writes nor deletes them any longer.
+// VMSlices is the value of label managed-by on the EndpointSlices in which HyperShift's configuration operator writes
+// the addresses of VMs. If a Service gets a selector, the operator neither writes nor deletes them any longer.
 const VMSlices = "control-plane-operator.hypershift.openshift.io"
 
-// The managers of EndpointSlices that Kubernetes creates: from selectors of Services, and from Endpoints.
+// The values of label managed-by on EndpointSlices that Kubernetes creates from selectors of Services, and from Endpoints.
 const (
 	SelectorSlices = "endpointslice-controller.k8s.io"
 	MirrorSlices   = "endpointslicemirroring-controller.k8s.io"
@@ -51,7 +51,7 @@ func IsLoadBalancer(o metav1.Object) bool {
 	return copied || strings.HasPrefix(o.GetName(), PassthroughService)
 }
 
-// LeadsToEdges reports whether s selects edges.
+// LeadsToEdges reports whether the selector of s selects pods of edges.
 func LeadsToEdges(s *corev1.Service) bool {
 	return s.Spec.Selector[wire.LabelName] == wire.NameEdge && s.Spec.Selector[wire.LabelPartOf] == wire.Owner
 }

@@ -1,4 +1,5 @@
-// Package services reads Services and EndpointSlices of the control plane namespace. It decides which of them stand
+// Package services reads Services and EndpointSlices of the control plane namespace. A copy is a Service that
+// KubeVirt's cloud provider creates there for a Service of the hosted cluster. The package decides which Services stand
 // for load balancers of the hosted cluster, and which fields the operator's cache keeps.
 package services
 
@@ -17,12 +18,12 @@ import (
 // follows. HyperShift writes the VMs' addresses to its EndpointSlices.
 const PassthroughService = "default-ingress-passthrough-service-"
 
-// HostedNamespaceLabel is the second label of a copy by KubeVirt's cloud provider. The first is
-// settings.LabelHostedService.
+// HostedNamespaceLabel is the label of a copy that has the namespace of the original Service.
+// settings.LabelHostedService has its name.
 const HostedNamespaceLabel = "cluster.x-k8s.io/tenant-service-namespace"
 
-// HasManualEndpoints reports whether something other than Kubernetes writes the EndpointSlices of svc. It is false
-// for Services that stand for Services of the hosted cluster, because their VMs are reached through the network.
+// HasManualEndpoints reports whether something other than Kubernetes writes the EndpointSlices of svc. It is false for
+// Services that stand for Services of the hosted cluster, because edges reach the VMs behind them through the network.
 func HasManualEndpoints(svc corev1.Service) bool {
 	if _, copied := svc.Labels[settings.LabelHostedService]; copied {
 		return false

@@ -44,7 +44,7 @@ func (k Key) Same(a, b Values) bool {
 	return equal || reflect.DeepEqual(k.meaning(a), k.meaning(b))
 }
 
-// Says reports whether text, as the value of an annotation, means v's value of the key.
+// Says reports whether text, as the value of the annotation k, means the value of k in v.
 func (k Key) Says(text string, v Values) bool {
 	var said Values
 	return k.value.set(&said, strings.TrimSpace(text)) == nil && k.Text(said) == k.Text(v)
@@ -92,7 +92,7 @@ type Part struct {
 	value     any
 }
 
-// Within reports whether the part has an address in cidr, or covers it.
+// Within reports whether the part has an address in cidr, or is a range that covers cidr.
 func (p Part) Within(cidr netip.Prefix) bool {
 	r, isRange := p.value.(network.Range)
 	return slices.ContainsFunc(p.Addresses, cidr.Contains) || isRange && r.Contains(cidr.Addr())

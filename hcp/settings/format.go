@@ -87,7 +87,7 @@ func limitedListOf[T any](f format[T]) format[[]T] {
 	}
 }
 
-// forEach makes requirements about each entry. of is the CEL expression for the entries.
+// forEach returns requirements for each entry of a list. of is the CEL expression for the entries.
 func forEach(of string, requirements []Requirement) []Requirement {
 	var out []Requirement
 	for _, c := range requirements {
@@ -103,7 +103,7 @@ func tooLong(of string) Requirement {
 		Args: problem.Args{"most": {most}}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
 }
 
-// wanted returns the requirement with the problem of want.
+// wanted returns the requirement that the CEL expression valid is true. If it is not, the problem is that of want.
 func wanted(what, valid string) Requirement {
 	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": {what}}}
 }

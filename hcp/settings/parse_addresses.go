@@ -41,7 +41,8 @@ func cidr(v string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// clientNetworks is the format of a client network. A default route would cut edges off from the pod network.
+// clientNetworks is the format of a client network. Short prefixes are refused, because a default route would cut edges
+// off from the pod network.
 func clientNetworks() format[netip.Prefix] {
 	long := wanted(wantClientNetwork, fmt.Sprintf("cidr(v).prefixLength() >= %d", network.MinClientBits))
 	return format[netip.Prefix]{clientNetwork, append(cidrs().requirements, long)}
@@ -59,7 +60,7 @@ func addresses() format[netip.Addr] {
 	return format[netip.Addr]{ipv4, []Requirement{wanted(wantAddress, isIPv4("v"))}}
 }
 
-// isIPv4 returns a CEL expression about v, an expression that is evaluated twice.
+// isIPv4 returns the CEL expression that v is an IPv4 address. v is itself a CEL expression, which is evaluated twice.
 func isIPv4(v string) string { return fmt.Sprintf("isIP(%s) && ip(%[1]s).family() == 4", v) }
 
 func ipv4(v string) (netip.Addr, error) {
@@ -70,7 +71,8 @@ func ipv4(v string) (netip.Addr, error) {
 	return a, nil
 }
 
-// A range has one or two addresses. They are compared as numbers.
+// isRange and numbers are CEL expressions about a range v, which has one or two addresses. numbers is the list of these
+// addresses as integers.
 const (
 	isRange = "v.split('-').size() <= 2 && v.split('-').all(a, isIP(a.trim()) && ip(a.trim()).family() == 4)"
 	numbers = "v.split('-').map(a, a.trim().split('.'))" +

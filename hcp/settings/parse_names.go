@@ -52,7 +52,8 @@ func networkNames() format[string] {
 	return format[string]{networkName, []Requirement{wanted(wantNetwork, "v.matches('^(auto|none|[^/]+/[^/]+)$')")}}
 }
 
-// networkName validates annotation network. With an error, it also returns "auto", to find the cluster's other problems.
+// networkName validates annotation network. With an error, it also returns "auto", so that the other problems of the
+// cluster are found, too.
 func networkName(v string) (string, error) {
 	if v == "auto" || v == "none" {
 		return v, nil
@@ -75,8 +76,8 @@ func namespace(v string) (string, error) {
 	return v, nil
 }
 
-// Grants reports whether annotation namespaces of a NAD, in annotations, has the entry own. It looks at nothing else:
-// Overlay reports invalid entries.
+// Grants reports whether annotation namespaces of a NAD, in annotations, has the entry own. It does not validate
+// entries, because Overlay does.
 func Grants(annotations map[string]string, own string) bool {
 	for part := range strings.SplitSeq(annotations[Prefix+network.KeyNamespaces], ",") {
 		if strings.TrimSpace(part) == own {
@@ -208,8 +209,8 @@ func InCluster(host string) bool {
 }
 
 // readHostPort parses "host:port". The port may be missing if fallback is not 0. The host needs two labels, because
-// resolvers append search domains to a single one. It is not an address: clients do not send addresses as TLS server
-// names (RFC 6066, section 3).
+// resolvers append search domains to a single one. The host cannot be an address: clients do not send addresses as TLS
+// server names (RFC 6066, section 3).
 func readHostPort(v string, fallback uint16) (HostPort, error) {
 	host, port := v, fallback
 	if h, p, ok := strings.Cut(v, ":"); ok {

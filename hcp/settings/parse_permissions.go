@@ -15,11 +15,11 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A PermissionFlag is one flag of the operator, and its environment variable.
+// A PermissionFlag is a flag of the operator that limits what HostedClusters may ask for.
 type PermissionFlag struct {
-	// Flag is without dashes.
+	// Flag is the name of the flag, without dashes. Env is the environment variable that also sets it.
 	Flag, Env string
-	// Default is what an empty value means.
+	// Default is the value of the flag if it is empty.
 	Default string
 	// Usage says what the entries mean.
 	Usage string

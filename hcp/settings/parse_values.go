@@ -38,7 +38,7 @@ func list[T any](v string, read func(string) (T, error)) ([]T, error) {
 	return out, nil
 }
 
-// oneOf is a choice of two words. The value is true for second.
+// oneOf is the format of a choice between two words. The parsed value is true for second.
 func oneOf(first, second string) format[bool] {
 	what := first + " or " + second
 	parse := func(v string) (bool, error) {
@@ -96,7 +96,8 @@ func serviceLists() format[[]network.Service] {
 	return format[[]network.Service]{parse, []Requirement{wanted(what, valid)}}
 }
 
-// servicesBesidesTime leaves out NTP: edges run it if one NodePool of a network selects it.
+// servicesBesidesTime returns the services of s without NTP. Edges run the NTP server if one NodePool of the network
+// selects it, so NodePools may differ in NTP.
 func servicesBesidesTime(s Values) any {
 	return slices.DeleteFunc(network.AllServices(), func(x network.Service) bool { return x == network.ServiceNTP || !s.Selects(x) })
 }

@@ -17,8 +17,8 @@ import (
 // Prefix is the prefix of every annotation key of oooi.
 const Prefix = wire.Prefix
 
-// LabelHostedService marks a copy of a Service of the hosted cluster. KubeVirt's cloud provider creates the copy in
-// the control plane namespace, with the annotations of the original. A user of the hosted cluster set them, so
+// LabelHostedService marks a copy of a Service of the hosted cluster. KubeVirt's cloud provider creates the copy in the
+// control plane namespace, with the annotations of the original. A user of the hosted cluster may have set them, so
 // annotations of copies are neither read nor checked.
 const LabelHostedService = "cluster.x-k8s.io/tenant-service-name"
 

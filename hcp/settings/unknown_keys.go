@@ -25,8 +25,8 @@ func unknown(on problem.Subject, name string, at Place) problem.Problem {
 	return problem.New(problem.AnnotationNotKnown, on, nil, name)
 }
 
-// nearest returns the key with this name, wherever it has an effect, else the key for this place that the user probably
-// meant.
+// nearest returns the key with this name, on whatever kind of object it has an effect. If there is none, it returns the
+// key for at that the user probably meant.
 func nearest(name string, at Place) (best Key, ok bool) {
 	var known []string
 	for _, k := range table() {
@@ -46,8 +46,8 @@ func nearest(name string, at Place) (best Key, ok bool) {
 // maxPrefixDistance limits the edits in a misspelled prefix. Case does not count.
 const maxPrefixDistance = 2
 
-// rightPrefix returns a key with oooi's prefix if full is probably that key with a misspelled prefix. If name is a key
-// for this kind, the prefix may also be foreign.
+// rightPrefix returns a key with oooi's prefix if full is probably that key with a misspelled prefix. A foreign prefix
+// (isForeign) counts only if the rest of full is a key for at.
 func rightPrefix(full string, at Place) (meant string, ok bool) {
 	prefix, name := parts(full)
 	if prefix == Prefix {
@@ -64,7 +64,8 @@ func rightPrefix(full string, at Place) (meant string, ok bool) {
 	return Prefix + name, true
 }
 
-// Concerns reports whether annotation full of some kind of object sets a value, or is reported as one without effect.
+// Concerns reports whether an annotation with the key full sets a value on some kind of object, and whether a problem
+// reports it as an annotation without effect.
 func Concerns(full string) (sets, reported bool) {
 	prefix, name := parts(full)
 	near := isNear(prefix)
@@ -87,14 +88,14 @@ func parts(full string) (prefix, name string) {
 	return full[:len(prefix)+1], name
 }
 
-// isNear reports whether prefix is oooi's, or nearly.
+// isNear reports whether prefix is Prefix, or at most maxPrefixDistance edits away from it.
 func isNear(prefix string) bool {
 	longer := len(prefix) - len(Prefix)
 	return prefix == Prefix || max(longer, -longer) <= maxPrefixDistance && spelling.Distance(strings.ToLower(prefix), Prefix) <= maxPrefixDistance
 }
 
-// isForeign reports whether prefix is missing, or one of HyperShift, which has no keys of oooi, or of another project of
-// the same domain.
+// isForeign reports whether prefix is one that a user may have confused with Prefix: no prefix, the prefix of
+// HyperShift, or that of another project in the same domain.
 func isForeign(prefix string) bool {
 	domain := Prefix[strings.Index(Prefix, ".")+1:]
 	return prefix == "/" || prefix == "hypershift.openshift.io/" || prefix == domain || strings.HasSuffix(prefix, "."+domain)

@@ -9,8 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Unquoted returns a problem for each annotation of oooi in keys: annotations whose values in a file are not strings.
-// Keys may have any prefix. annotations has the values as text.
+// Unquoted returns a problem for each annotation of oooi whose value in a file is not a string. keys are the
+// annotations with such values, of any project. annotations has the values as text.
 func Unquoted(at Place, object string, annotations map[string]string, keys []string) problem.Problems {
 	var out problem.Problems
 	for _, full := range slices.Sorted(slices.Values(keys)) {

@@ -17,7 +17,7 @@ type ValueError struct {
 // Error returns the cause, for logs. Package explain renders the message for users.
 func (m ValueError) Error() string { return string(m.Cause) }
 
-// want is the error with a description of the accepted values.
+// want returns the error of a value that cannot be parsed. what describes the accepted values.
 func want(what string) error {
 	return ValueError{problem.AnnotationUnreadable, problem.Args{"want": {what}}}
 }

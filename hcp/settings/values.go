@@ -37,7 +37,7 @@ type Values struct {
 	Edges int
 	// VMsHere is true if the HostedCluster's credentials for VMs are credentials of this management cluster.
 	VMsHere bool
-	// ManagementDNS: edges answer DNS questions of pods.
+	// ManagementDNS is true if edges answer DNS queries from pods of the management cluster.
 	ManagementDNS bool
 	// AccessLog is empty if it is not set.
 	AccessLog network.AccessLog
@@ -55,7 +55,7 @@ func Check(kind, name string, annotations map[string]string) problem.Problems {
 	return problems
 }
 
-// maxWithoutEffect is how many keys without effect Overlay names for one object.
+// maxWithoutEffect is the maximum number of keys without effect that Overlay reports one by one for one object.
 const maxWithoutEffect = 16
 
 // Overlay returns base with the values of one object's annotations. An invalid value is an Error, since a partial
