@@ -18,13 +18,13 @@ type outcome struct {
 	// refused are the Names of the networks that VMs boot from and that have an Error. They are still in plan, unless
 	// they could not be derived at all.
 	refused []string
-	// left are the Names of the secondary networks that checked has left out, and leftProblems why.
+	// left are the Names of the secondary networks that checked has left out, and leftProblems the problems of these.
 	left         []string
 	leftProblems problem.Problems
 }
 
-// adds records the problems of one network, and reports whether the network stays in the plan. A secondary network with
-// an Error is left out with Warnings, since its VMs boot from another network. A primary one is refused.
+// adds records the problems of one network, and reports whether the network stays in the plan. A secondary network with an Error
+// is left out with Warnings, since its VMs boot from another network. A primary network with an Error is added to refused.
 func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	switch {
 	case !ps.Blocking():
@@ -39,7 +39,8 @@ func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	return true
 }
 
-// checked returns o with the problems that fault returns for each network of its plan.
+// checked returns o with the problems that fault returns for each network of its plan, and without the networks that
+// adds leaves out.
 func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
 	out := o
 	out.problems, out.refused = slices.Clone(o.problems), slices.Clone(o.refused)

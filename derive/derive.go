@@ -1,9 +1,9 @@
 // Package derive decides what is served to one hosted cluster on its isolated networks. Derive takes a Request, Facts,
 // the plan in force, and the other hosted clusters on the same networks. It returns a Plan and Problems: why the plan
-// differs from the request.
+// differs from the request. A place is where VMs dial an endpoint: an address or a name, and a port. A network is
+// retained if it stays as it is in the plan in force.
 //
-// It is pure: standard library only, no I/O, no clock, no Kubernetes. The laws
-// of Derive, each held by a test:
+// Package derive is pure: standard library only, no I/O, no clock, no Kubernetes. The laws of Derive, each held by a test:
 //
 //   - total: all arguments give a Decision, never a panic
 //   - deterministic: equal arguments in any order give equal bytes
@@ -34,20 +34,20 @@ import (
 //  3. A network with VMs on it keeps its addresses (pinned.go), stays the same layer-2
 //     network (pinned_nad.go), and stays primary if VMs boot from it (pinned_role.go).
 //  4. A load balancer whose address another host has is not used (load_balancer.go).
-//  5. Networks are decided. A network with an Error is left out, or stays as it runs, if VMs boot from another one. The others
-//     are then decided again (confined.go).
+//  5. Networks are decided. If VMs boot from another network, a network with an Error is left out, or is retained if it runs.
+//     The others are then decided again (confined.go).
 //  6. If another hosted cluster was on a network first, only the VMs of this cluster get an address there (sharing.go).
 //  7. Each network's edges are placed on nodes (placement.go).
 //  8. Each network gets the list of destinations that its edges never dial for VMs (finish.go).
 //  9. Each network gets the names that edges answer to pods of the management cluster (pod_names.go).
 //  10. Each network gets the log level of connections (finish.go).
 //  11. Each network gets the port of metrics (finish.go).
-//  12. The management cluster gets access to what the user opens, also through the hosted cluster's load balancers
-//     (package opened).
+//  12. The management cluster gets access to the destinations that the user opens, directly and through the hosted cluster's
+//     load balancers (package opened).
 //  13. A plan that a ConfigMap cannot hold is refused (finish.go).
 //
-// It is total and has no other inputs: equal arguments, in any order, give equal decisions. If last is its own plan,
-// it returns the same plan. It does not change its arguments.
+// Derive is total and has no other inputs: equal arguments, in any order, give equal decisions. If last is the plan
+// that Derive returned before, Derive returns the same plan. It does not change its arguments.
 func Derive(r network.Request, f network.Facts, last network.Plan, others []OtherCluster) Decision {
 	in, ofKept := keepLastKnownGood(served.Input{Request: r, Facts: f}, last)
 	in, lost, ofMoved := keepFormerPlaces(in, last)
@@ -72,7 +72,8 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 
 // decideWanted decides the networks of in that are not refused yet. It retains networks in force that are wanted but
 // cannot be decided now (lastgood.go). A network that is left out because of its addresses keeps its CIDR while it
-// runs. Another network may just have got that CIDR, so the others are decided again, and cannot get it.
+// runs. But decideOnce may have assigned that CIDR to another network, so it decides the other networks again, and
+// cannot assign it.
 func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	var left problem.Problems
 	out := decideOnce(in, last, others)
@@ -103,7 +104,7 @@ func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outco
 
 // A Decision is a plan, and the problems that say why it differs from the request.
 type Decision struct {
-	// Problems in the order of the steps. If one blocks, the plan is refused.
+	// Problems are in the order of the steps. If one blocks, the plan is refused.
 	Problems problem.Problems
 	draft    network.Plan
 }
@@ -125,7 +126,7 @@ func (d Decision) With(further ...problem.Problem) Decision {
 	return d
 }
 
-// moveCIDRs makes the requested networks. A CIDR that one network gives up can go to another in the same plan.
+// moveCIDRs decides the requested networks. A CIDR that one network gives up can go to another in the same plan.
 func moveCIDRs(in served.Input) outcome {
 	out := newNetworks(in)
 	for range in.Retained {
@@ -144,7 +145,7 @@ func moveCIDRs(in served.Input) outcome {
 	return out
 }
 
-// newNetworks leaves out a secondary network with an Error.
+// newNetworks decides each requested network that is not in in.LeftOut. It leaves out secondary networks with an Error.
 func newNetworks(in served.Input) outcome {
 	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
 	for _, s := range sortedRequests(in.Networks) {
@@ -188,8 +189,8 @@ func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 	return out
 }
 
-// cidrMissing returns the problem of a network that is left out without a CIDR. It is an Error if VMs boot from no
-// other network. A CIDR that is set later moves no address.
+// cidrMissing returns the problem of a network that is left out because it has no CIDR. The problem is an Error if VMs
+// boot from no network with a CIDR. A CIDR that is set later moves no address.
 func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	args := problem.Args{"where": {s.CIDRField}}
 	if s.CIDRUnused != "" {

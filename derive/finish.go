@@ -1,4 +1,4 @@
-// This file holds the last steps of Derive, which apply to all networks, also to retained ones.
+// This file holds the last steps of Derive, which apply to all networks, including retained ones.
 
 package derive
 
@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// reserve sets the destinations that each network never dials, and the permitted exceptions.
+// reserve sets the destinations that edges of each network never dial, and the permitted exceptions.
 func reserve(p network.Plan, reserved []network.ReservedDestination, permitted []netip.Prefix) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		n.ReservedDestinations, n.PermittedDestinations = nil, nil

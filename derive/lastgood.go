@@ -103,8 +103,8 @@ func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (
 	return last.Endpoints[i].LoadBalancer, true
 }
 
-// stale returns the problems of in. A problem about a missing endpoint that last has becomes LastGoodEndpoint: a
-// Warning, or a hint if it was one.
+// stale returns the problems of in. If last has an endpoint that is missing now, LastGoodEndpoint or LastGoodIngress
+// replaces the problem about it. LastGoodEndpoint is a Warning, or a hint (severity Info) if the replaced problem was one.
 func stale(in served.Input, last network.Plan) problem.Problems {
 	out := slices.Clone(in.Problems)
 	for i, p := range in.Problems {
@@ -136,15 +136,16 @@ func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	return out
 }
 
-// waitsFor reports whether in.Waiting has the endpoint of this name, or a prefix of the name.
+// waitsFor reports whether in.Waiting has the endpoint of this name, or a prefix of the name that ends with "/".
 func waitsFor(in served.Input, name string) bool {
 	return slices.ContainsFunc(in.Waiting, func(w string) bool {
 		return w == name || strings.HasSuffix(w, "/") && strings.HasPrefix(name, w)
 	})
 }
 
-// retain adds to p the networks of last that it lacks and whose Names are wanted. Two NADs of one layer-2 network would
-// have the same addresses. So a NAD in p waits until the retained one, which serves the VMs of both, is removed.
+// retain adds to p the networks of last that p lacks and whose Names are wanted. Two NADs of one layer-2 network would
+// have the same addresses. So retain removes networks from p that are on the layer-2 network of a retained one, which
+// serves the VMs of both.
 func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	var kept []network.Network
 	for _, n := range last.Networks {
@@ -164,8 +165,8 @@ func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	return out
 }
 
-// displacedBy returns a problem for each network of p that kept, the result of retain, lacks: another NAD of the same
-// layer-2 network runs.
+// displacedBy returns a problem for each network of p that kept, the result of retain, lacks because another NAD of the
+// same layer-2 network runs.
 func displacedBy(p network.Plan, kept network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, x := range p.Networks {

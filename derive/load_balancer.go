@@ -17,8 +17,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// leaveTakenLoadBalancers leaves out load balancers whose addresses another host of a network has, with a problem for
-// each.
+// leaveTakenLoadBalancers returns in without the addresses of load balancers that another host of a network has, and a
+// problem for each.
 func leaveTakenLoadBalancers(in served.Input, others []OtherCluster) (served.Input, problem.Problems) {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)
@@ -39,8 +39,8 @@ func leaveTakenLoadBalancers(in served.Input, others []OtherCluster) (served.Inp
 	return out, ps
 }
 
-// hasAddress names the other host that has a on the network of s: a router or a server that the user named, a VM, or
-// another cluster by its plan in force. Empty: unknown, or VMs do not boot from that network.
+// hasAddress names the other host that has a on the network of s: a router or a server that the user named, a VM, or another
+// cluster by its plan in force. It returns "" if no such host is known, or if VMs do not boot from that network.
 func hasAddress(in served.Input, s network.NetworkRequest, a netip.Addr, others []OtherCluster) string {
 	if !s.Primary || !s.CIDR.IsValid() || !s.CIDR.Contains(a) {
 		return ""
@@ -82,8 +82,8 @@ func assigns(n network.Network, a netip.Addr) bool {
 	return !slices.Contains(n.DHCP.Named, a) && slices.ContainsFunc(assigned(n), func(r usedRange) bool { return r.Contains(a) })
 }
 
-// leadIngress sets ByLease on a backend of the ingress if the backend's Service cannot show the VMs: the EndpointSlices
-// of the Service have edges, will have edges, or had edges and are not written again yet.
+// leadIngress sets ByLease on a backend of the ingress if the EndpointSlices of the backend's Service do not list VMs:
+// they list edges, will list edges, or listed edges and are not written again yet.
 func leadIngress(in served.Input, last network.Plan) served.Input {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)
@@ -95,7 +95,7 @@ func leadIngress(in served.Input, last network.Plan) served.Input {
 	return out
 }
 
-// led reports whether b's VMs must be found by lease.
+// led reports whether edges must find the VMs of b by their leases, because the EndpointSlices of b's Service do not list them.
 func led(in served.Input, b network.Backend, last network.Plan) bool {
 	i := slices.IndexFunc(in.LoadBalancers, func(s network.LoadBalancer) bool { return s.Service == b.Service })
 	was := slices.ContainsFunc(last.Endpoints, func(e network.Endpoint) bool { return e.Backend.Service == b.Service && e.Backend.ByLease })

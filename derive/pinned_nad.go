@@ -1,5 +1,6 @@
 // This file decides that a layer-2 network in use stays the same. While VMs are on it, its edges keep the previous CNI
-// configuration, even if the NAD is edited or deleted. A running VM stays as well, until it restarts or migrates.
+// configuration, even if the NAD is edited or deleted. A running VM also stays on that layer-2 network, until it
+// restarts or migrates.
 
 package derive
 
@@ -14,14 +15,15 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SameConfig compares two values of Attachment.ConfigHash. Different versions and empty values count as the same.
+// SameConfig reports whether a and b, two values of Attachment.ConfigHash, are for the same configuration. It returns
+// true if one is empty, or if their versions differ.
 func SameConfig(a, b string) bool {
 	versionA, _, knownA := strings.Cut(a, "-")
 	versionB, _, knownB := strings.Cut(b, "-")
 	return a == b || !knownA || !knownB || versionA != versionB
 }
 
-// changedFrom reports whether edges that were made for was cannot serve a. An unknown NAD counts as unchanged.
+// changedFrom reports whether edges that were created for was cannot serve a. An unknown NAD counts as unchanged.
 func changedFrom(a network.Attachment, was network.Attachment) bool {
 	if a.Kind == "" || was.Kind == "" {
 		return false
@@ -71,8 +73,8 @@ func mtuText(mtu int) string {
 	return "MTU " + strconv.Itoa(mtu)
 }
 
-// without leaves out the other NADs of the layer-2 networks in pinned, with a problem for each: their edges would serve
-// the same VMs.
+// without returns in without the other NADs of the layer-2 networks in pinned, and a problem for each: their edges
+// would serve the same VMs.
 func without(in served.Input, pinned []network.Attachment) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	out := in

@@ -42,8 +42,9 @@ func ownNames(r network.Request) []string {
 	return network.Lowered(names)
 }
 
-// podRecords has each published name with a ClusterIP that has all its published ports. It leaves out wildcards and
-// names in own. If HyperShift and another origin publish one name, HyperShift's counts, as for VMs.
+// podRecords returns a record for each published name with one ClusterIP that has all published ports of the name. It
+// leaves out wildcards and names in own. If HyperShift and another origin publish one name, HyperShift's endpoint
+// counts, as for VMs.
 func podRecords(endpoints []network.Endpoint, own []string) []network.Record {
 	at := map[string]netip.Addr{}
 	hyperShifts := map[string]bool{}

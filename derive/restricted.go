@@ -1,6 +1,6 @@
-// This file decides what is removed from a plan in force while its HostedCluster has an error. An author must not use a
-// lasting error to keep destinations that the administrator no longer permits, or that became part of the management
-// cluster.
+// This file decides what is removed from a plan in force while its HostedCluster has an error. The author of a
+// HostedCluster must not use a lasting error to keep destinations that the administrator no longer permits, or that
+// became part of the management cluster.
 
 package derive
 
@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Restricted removes external hosts and upstream servers that permitted does not permit, and adds the present reserved
-// destinations. Nothing else changes.
+// Restricted returns p without the external hosts and upstream servers that permitted does not permit, and with the
+// present reserved destinations. Nothing else changes.
 func Restricted(p network.Plan, reserved []network.ReservedDestination, permitted network.Permissions) network.Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
@@ -36,7 +36,8 @@ func Restricted(p network.Plan, reserved []network.ReservedDestination, permitte
 	return out
 }
 
-// withoutBackends removes backends with their listeners and records, so that edges close connections to their names.
+// withoutBackends returns n without the backends for which drop returns true, and without their listeners. Edges then
+// close connections to their names.
 func withoutBackends(n network.Network, drop func(network.Backend) bool) network.Network {
 	dropped := map[string]bool{}
 	for _, b := range n.Backends {

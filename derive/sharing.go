@@ -46,8 +46,8 @@ func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	})
 }
 
-// answerOwnVMs ignores unknown clients on each network that another cluster used first. last is this cluster's plan in
-// force.
+// answerOwnVMs makes edges ignore unknown clients on each network that another cluster used first. last is this
+// cluster's plan in force.
 func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		if slices.ContainsFunc(others, func(u OtherCluster) bool { return joins(*n, u, last) }) {
@@ -56,8 +56,8 @@ func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) netw
 	})
 }
 
-// joins reports whether u was on n first, so that n answers only its own cluster's VMs. A cluster that is served on n
-// and answers all clients continues to do so. If two do, the older one continues.
+// joins reports whether u used the network of n first, so that edges of n answer only VMs of their own cluster. A
+// cluster that is served on n and answers all clients continues to do so. If two do, the older one continues.
 func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
 		return false

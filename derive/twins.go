@@ -1,5 +1,5 @@
-// This file decides which of several NADs of one layer-2 network is served: with all of them, VMs would get several
-// offers. The NAD that runs stays, and the others are problems.
+// This file decides which of several NADs of one layer-2 network is served: if all were served, VMs would get several
+// DHCP offers. The NAD that runs stays, and the others are problems.
 
 package derive
 
@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// givesWay returns the network of the same layer-2 network that is served in place of s.
+// givesWay returns the request for the same layer-2 network that is served in place of s. gives is false if s itself is served.
 func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRequest, gives bool) {
 	for _, x := range in.Networks {
 		isTwin := x.Attachment.String() != s.Attachment.String() && x.Attachment.SameNetwork(s.Attachment) && len(served.Services(x)) > 0
@@ -24,8 +24,8 @@ func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRe
 	return twin, gives
 }
 
-// compareTwins is negative if a is served and not b: a network that runs, else one with VMs, one that VMs boot from,
-// one with a CIDR, or the older one.
+// compareTwins returns a negative number if a is served instead of b. A network that runs has precedence, then one with
+// VMs, one that VMs boot from, one with a CIDR, and the older one.
 func compareTwins(in served.Input, a, b network.NetworkRequest) int {
 	inUse := func(s network.NetworkRequest) bool { return slices.Contains(in.InUse, s.Attachment.NetworkName()) }
 	return cmp.Or(

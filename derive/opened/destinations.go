@@ -1,5 +1,6 @@
-// Package opened decides what is opened to the management cluster on each network: only what the user names. An entry
-// that cannot be opened is left out with a problem of its own, and the others stay. It is pure.
+// Package opened decides which destinations on each network the management cluster reaches through edges: only those
+// that the user names in annotation management-access. An entry that cannot be opened is left out with a problem of its
+// own, and the others stay. The package is pure.
 package opened
 
 import (
@@ -14,17 +15,19 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxAccessNamed is how many destinations a problem names.
+// maxAccessNamed is the maximum number of destinations that a problem names.
 const maxAccessNamed = 12
 
-// Access sets what r opens on each network, also on retained ones. Entries that are left out are problems.
+// Access returns p with the destinations that r opens on each network, including retained ones. It returns a problem
+// for each entry that is left out, and one for each network with open destinations.
 func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) {
 	step := accessStep{Request: r, plan: p, opens: map[string][]network.AccessDestination{}}
 	problems := accessUnused(r)
 	for _, e := range accessEntries(r) {
 		problems = append(problems, step.open(e)...)
 	}
-	// The user will correct entries that are all wrong. Neither the mistake nor the correction may recreate edges.
+	// If all entries are wrong, edges still get the access port, so that neither the mistake nor its correction
+	// recreates edges.
 	empty := len(step.opens) == 0 && r.Access.Opens()
 	out := p.WithEach(func(n *network.Network) {
 		n.Access = accessOf(r, step.opens[n.Name])
@@ -40,8 +43,7 @@ func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) 
 	return out, problems
 }
 
-// accessOf returns the Access with these destinations. If two differ only in Listen, and one has none, it leaves out
-// that one.
+// accessOf returns the Access with these destinations. Of two that differ only in Listen, it leaves out the one without Listen.
 func accessOf(r network.Request, all []network.AccessDestination) network.Access {
 	if len(all) == 0 {
 		return network.Access{}
@@ -59,7 +61,7 @@ func accessOf(r network.Request, all []network.AccessDestination) network.Access
 	return a
 }
 
-// accessEntries are sorted, each once.
+// accessEntries returns the entries of r, sorted, without duplicates.
 func accessEntries(r network.Request) []network.AccessEntry {
 	all := slices.SortedFunc(slices.Values(r.Access.Entries), func(a, b network.AccessEntry) int {
 		return cmp.Or(cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Listen, b.Listen))
@@ -114,8 +116,8 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
 
-// port refuses e if edges use its own port, if another entry has the same one, or if callers must show a token, which
-// a connection to such a port cannot carry.
+// port returns a problem if edges themselves use the port e.Listen, if another entry has the same one, or if callers
+// must send a token, which they cannot send to such a port. It returns nil if e has no such port.
 func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	if e.Listen == 0 {
 		return nil
@@ -139,7 +141,7 @@ func (x accessStep) add(n network.Network, e network.AccessEntry, d network.Acce
 	x.opens[n.Name] = append(x.opens[n.Name], d)
 }
 
-// onVMs opens d on the networks that VMs boot from, with VMs as the destination. Edges know VMs by leases.
+// onVMs opens d on the networks that VMs boot from, with VMs as the destination. Edges know the addresses of VMs from leases.
 func (x accessStep) onVMs(e network.AccessEntry, d network.AccessDestination) problem.Problems {
 	var problems problem.Problems
 	var found bool
@@ -208,8 +210,8 @@ func (x accessStep) at(e network.AccessEntry, d network.AccessDestination, addre
 	return problems[:1]
 }
 
-// notDialed says why edges of no network dial a. It returns nothing if edges dial a. If a may belong to a network that
-// is not served, that network has a problem already.
+// notDialed returns the problem that edges of no network dial a, with the reason, or nil if edges dial a. It also
+// returns nil if a may belong to a network that is not served, because that network has a problem already.
 func (x accessStep) notDialed(e network.AccessEntry, a netip.Addr) problem.Problems {
 	args := problem.Args{"address": {a.String()}}
 	for _, n := range x.plan.Networks {
@@ -242,7 +244,7 @@ func (x accessStep) incomplete(matches func(network.NetworkRequest) bool) bool {
 	})
 }
 
-// accessOpen says what is open on n, and for which callers. A way into the network is always reported.
+// accessOpen returns a problem that reports what is open on n, and for which callers. A way into the network is always reported.
 func accessOpen(n network.Network, ns, service string) problem.Problem {
 	open := network.Texts(n.Access.Destinations)
 	if more := len(open) - maxAccessNamed; more > 0 {

@@ -20,7 +20,7 @@ import (
 // Service.
 const firstNodePort, lastNodePort = 30000, 32767
 
-// LoadBalancers adds the load balancers that forward to edges. Others are problems.
+// LoadBalancers returns p with the load balancers that forward to edges, and problems about the others.
 func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last network.Plan) (network.Plan, problem.Problems) {
 	if !r.Access.Balances() {
 		return p, unreachedLoadBalancers(f, r)
@@ -71,7 +71,7 @@ func balancedOn(p network.Plan, possible map[string][]network.AccessDestination,
 	return all[0]
 }
 
-// LoadBalancersPending says that services do not forward to edges of n yet.
+// LoadBalancersPending returns the problem that services do not forward to edges of n yet.
 func LoadBalancersPending(n network.Network, services []network.BalancedService) problem.Problem {
 	return n.Problem(problem.LoadBalancersNotLed, problem.Args{"services": {namesOf(services)}})
 }
@@ -215,7 +215,7 @@ func (x balancer) portsOf(s network.LoadBalancer, taken map[uint16]network.LoadB
 	return slices.Compact(out), problems
 }
 
-// use returns the entry of management-access that uses a node port on the pod network. Empty: none.
+// use returns the entry of management-access that uses port on the pod network, or "".
 func (x balancer) use(port uint16) string {
 	for _, e := range accessEntries(x.Request) {
 		if e.Listen == port {
@@ -235,8 +235,8 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 
-// unreachedLoadBalancers returns the hint that VMs on networks without a gateway do not reach load balancers whose
-// addresses are on none of the networks.
+// unreachedLoadBalancers returns a hint (severity Info) that VMs on networks without a gateway do not reach load
+// balancers whose addresses are on none of the networks.
 func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems {
 	boots := slices.DeleteFunc(slices.Clone(r.Networks), func(s network.NetworkRequest) bool { return !s.Primary })
 	if len(boots) == 0 || slices.ContainsFunc(boots, func(s network.NetworkRequest) bool { return s.Gateway.IsValid() || s.UnservedNetworks }) {

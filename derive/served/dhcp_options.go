@@ -108,8 +108,8 @@ func givenAddresses(in Input) []netip.Addr {
 	return all
 }
 
-// reservedFor returns how many reservations VMs on this network can use. Once VMs report their MACs, which are random, a
-// reservation for any other MAC is for no VM.
+// reservedFor returns how many reservations VMs on this network can use. If VMs report their MACs, which are random,
+// only reservations for these MACs count.
 func reservedFor(d network.DHCP, name string, seen []network.VMAddress) int {
 	macs := map[string]bool{}
 	for _, v := range seen {

@@ -100,7 +100,7 @@ func byPrecedence(endpoints []network.Endpoint) []network.Endpoint {
 	return out
 }
 
-// sameBackend compares targets. One of the ClusterIPs may be older, and does not count.
+// sameBackend reports whether a and b have the same target. It does not compare their ClusterIPs, of which one may be outdated.
 func sameBackend(a, b network.Backend) bool {
 	return a.Kind == b.Kind && a.Service == b.Service && a.Host == b.Host && a.Port == b.Port
 }
@@ -131,7 +131,7 @@ type builder struct {
 	names map[string]string
 	// forwards maps the name of each backend to its index in Forwards.
 	forwards map[string]int
-	// ignoresNames is true if HyperShift published the default on a port of its own. Server names are not read there.
+	// ignoresNames is true if the default is an endpoint of HyperShift at a port other than 443. Server names are not read there.
 	ignoresNames bool
 }
 
@@ -151,7 +151,7 @@ func (l *builder) refused(e network.Endpoint, c problem.Cause, args problem.Args
 	}
 	p := problem.New(c, subject, all, keys...).Warning()
 	if e.Origin == network.OriginApps && e.Port != network.PortHTTPS {
-		p.Severity = problem.SeverityInfo // Its names still work by TLS, and few clients use plain HTTP.
+		p.Severity = problem.SeverityInfo // Its names still work with TLS, and few clients use plain HTTP.
 	}
 	return p, true
 }
@@ -206,7 +206,7 @@ func (l *builder) forward(names []string, backend string) {
 	l.Forwards[i].ServerNames = slices.Compact(all)
 }
 
-// exceptFromWildcards forwards the names of the default that a wildcard would match.
+// exceptFromWildcards adds a Forward for the names of the default endpoint that a wildcard of another endpoint matches.
 func (l *builder) exceptFromWildcards() {
 	var except []string
 	for _, f := range l.Forwards {

@@ -45,8 +45,8 @@ func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstre
 	return up.Mode == network.UpstreamNone && n.Runs(network.ServiceDHCP) && !s.UnservedNetworks
 }
 
-// viewBeyond is for hosts in client networks, and for hosts behind the gateway's own address. They get only the names
-// that VMs get: edges resolve other names for VMs only. Other names in the cluster's domain do not exist.
+// viewBeyond returns the view of hosts in client networks, and of hosts behind the gateway's own address. These hosts get
+// only the names that VMs get: edges resolve other names for VMs only. Other names in the cluster's domain do not exist.
 func viewBeyond(n network.Network, gateway netip.Addr, records []network.Record, domain string) network.View {
 	v := network.View{Name: "clients", Clients: slices.Concat([]netip.Prefix{network.Host(gateway)}, n.ClientNetworks), Records: records, OwnNamesOnly: true}
 	if domain != "" {

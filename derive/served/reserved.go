@@ -131,7 +131,7 @@ func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, boo
 	return what, true
 }
 
-// place leaves out the prefix length of a single address.
+// place returns p as text, without the prefix length if p is a single address.
 func place(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

@@ -1,4 +1,5 @@
-// Package served decides what one network gets: addresses, servers, listeners, backends, records and options. It is pure.
+// Package served decides what one network gets: addresses, servers, listeners, backends, records and options. The
+// package is pure.
 package served
 
 import (
@@ -9,11 +10,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Input is what the steps of Derive work on.
+// Input has the arguments of Derive, as its steps change them.
 type Input struct {
 	network.Request
 	network.Facts
-	// Retained are the networks in force that are retained. Their addresses are not given to other networks.
+	// Retained are the networks of the plan in force that are still wanted. Their addresses are not given to other networks.
 	Retained []network.Network
 	// LeftOut are the Names of the networks that are left out, because they have an Error.
 	LeftOut []string

@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// NoServices returns the problem that the user disabled all services of s. A secondary network that does not run may have
-// none, if annotation services is explicitly empty.
+// NoServices returns the problem that the user disabled all services of s. A secondary network that does not run may
+// have annotation services "none". Then there is no problem.
 func (in Input) NoServices(s network.NetworkRequest) problem.Problems {
 	switch {
 	case s.Primary:

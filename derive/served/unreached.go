@@ -1,5 +1,5 @@
-// This file finds addresses that the user set and that VMs or edges do not reach. Such an address is a problem, and is
-// served as set, since an unknown host may forward to it.
+// This file finds addresses that the user set and that VMs or edges do not reach. Each such address is a problem. It is
+// still served as set, since an unknown host may forward to it.
 
 package served
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxNamed is how many records a problem names.
+// maxNamed is the maximum number of records that a problem names.
 const maxNamed = 5
 
 // unreached returns the problems of n, the network of s.
@@ -68,7 +68,8 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	return ps
 }
 
-// imagesElsewhere returns problems of addresses that nodes dial for images. These lead to edges or into the hosted cluster.
+// imagesElsewhere returns problems about addresses that nodes dial for images, if they are addresses of edges or inside
+// the hosted cluster.
 func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
 	fields := []string{"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"}
 	var ofEdges []string
@@ -90,8 +91,9 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 	return ps
 }
 
-// answers reports whether edges of n forward connections to an address of theirs to a Service of the user, whatever TLS
-// server name a client sends. HyperShift's endpoints are neither registries, nor HTTP proxies, nor identity providers.
+// answers reports whether edges of n forward connections to at, an address of theirs, to a Service of the user,
+// whatever TLS server name a client sends. HyperShift's endpoints are neither registries, nor HTTP proxies, nor
+// identity providers.
 func answers(n network.Network, at netip.AddrPort) bool {
 	return slices.ContainsFunc(n.Listeners, func(l network.Listener) bool {
 		ofUser := func(b network.Backend) bool {

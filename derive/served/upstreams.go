@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// upstreams returns the upstream servers of n, and a problem for each one that is left out. If none remains, other names
-// do not exist.
+// upstreams returns the upstream servers of n, and a problem for each one that is left out. If none remains, edges
+// answer that other names do not exist.
 func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.Upstreams, problem.Problems) {
 	up := network.Upstreams{Mode: network.UpstreamNone}
 	if s.Gateway.IsValid() {
