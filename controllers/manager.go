@@ -60,7 +60,7 @@ func NewManager(config *rest.Config, o ctrl.Options, r *Reconciler) (ctrl.Manage
 // A startedCache is a cache that the manager starts before its controllers, on every replica.
 type startedCache struct{ cache.Cache }
 
-// GetCache marks it as a cache for the manager.
+// GetCache returns the cache. The manager starts a Runnable with this method before its controllers.
 func (c startedCache) GetCache() cache.Cache { return c.Cache }
 
 // A failed reconcile is retried after firstRetry, then after twice as long each time, up to lastRetry. A problem that was

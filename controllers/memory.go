@@ -29,8 +29,8 @@ type remembered struct {
 	// failing are the failed passes since the last successful one. It works as a clock: it decides when the condition
 	// names a failure, and never what is applied.
 	failing failing
-	// loss is what the last pass saw of the annotation network. It is not stored: a stored deadline counts only for a
-	// process that ran all the time and did not see the annotation come back.
+	// loss is what the last pass saw of the annotation network. It is not stored in the API server: a stored deadline
+	// counts only for a process that ran all the time and did not see the annotation come back.
 	loss gather.Loss
 }
 

@@ -1,9 +1,9 @@
-// Package controllers connects HostedClusters with the API server. Reconcile gathers the facts about a cluster,
-// decides, applies and reports: each step is a package of that name. Packages hcp and derive decide what is served,
-// package rollout which edges change now, and package desired what the objects contain.
+// Package controllers connects HostedClusters with the API server. Reconcile gathers the facts about a cluster, decides,
+// applies and reports: each step is a package of that name. One Reconcile of one cluster is a pass. Packages hcp and derive
+// decide what is served, package rollout which edges change now, and package desired what the objects contain.
 //
-// It writes one condition of a HostedCluster, and nothing else of HostedClusters and NodePools. It sets no finalizer,
-// creates no Route, and reads no Secret.
+// The operator writes one condition of a HostedCluster, and nothing else of HostedClusters and NodePools. It sets no
+// finalizer, creates no Route, and reads no Secret.
 package controllers
 
 import (
@@ -64,13 +64,13 @@ type Reconciler struct {
 	Options Options
 	Now     func() time.Time
 
-	// intervals say how often it looks for changes that no watch reports.
+	// intervals say how often the operator looks for changes that no watch reports.
 	intervals intervals
 	// The fields below are all that outlives a pass (TestReconcilerRemembers).
 
 	// writes are the writes of this process that caches do not show yet.
 	writes own.Writes
-	// observed knows which status of an edge is still about its spec. Caches may show an older status.
+	// observed knows whether the status of an edge is about its present spec. Caches may show an older status.
 	observed own.Observed
 	// memory has the last Report of each cluster, and values that a Report cannot have.
 	memory memory
@@ -167,7 +167,7 @@ func (r *Reconciler) failed(w gather.World, d decide.Decision, err error) (said 
 	return apply.Failed(d, w, f.said, err), !f.lasts(now) && !refused(err) && !requests.TimedOut(err)
 }
 
-// refused reports whether the API server will refuse the write at each retry.
+// refused reports whether err means that the API server will refuse the write at each retry.
 func refused(err error) bool {
 	return errors.Is(err, own.ErrForeign) || apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

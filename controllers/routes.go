@@ -88,8 +88,8 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 	return itself(ctx, hc)
 }
 
-// neighborsOn returns the clusters on a network in on, and those that may wait for a cluster in of, a neighbor at their
-// last pass.
+// neighborsOn returns the clusters on a network in on. It also returns those that had a cluster in of as a neighbor at
+// their last pass, because they may wait for it. If a read fails, it returns all clusters.
 func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, of ...types.NamespacedName) []reconcile.Request {
 	found, err := r.reader().ClustersOn(ctx, on)
 	if err != nil {
@@ -220,6 +220,7 @@ var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
 }
 
+// comesOrGoes passes creations and deletions of objects, and the beginning of a deletion.
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
@@ -227,7 +228,7 @@ var comesOrGoes = predicate.Funcs{
 	},
 }
 
-// reportsOther also passes Leases with a changed report.
+// reportsOther passes what comesOrGoes passes, and Leases with a changed report.
 var reportsOther = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		const report = wire.AnnotationReport
@@ -235,7 +236,7 @@ var reportsOther = predicate.Funcs{
 	},
 }
 
-// comesMovesOrGoes also passes VMs with changed addresses.
+// comesMovesOrGoes passes what comesOrGoes passes, and VMs with changed networks or addresses.
 var comesMovesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFields(e.ObjectOld), vmFields(e.ObjectNew))

@@ -1,5 +1,5 @@
-// This file limits how long one hosted cluster keeps others waiting. Writes that hang, as behind a webhook, end after a
-// time. Clusters with such writes or long decisions get only a part of the workers.
+// This file limits how long one hosted cluster keeps others waiting. Requests that hang, such as writes behind a
+// webhook, time out. Clusters with such writes or long decisions get only a part of the workers.
 
 package controllers
 
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// workers is how many clusters are reconciled at the same time.
+	// workers is the maximum number of clusters that are reconciled at the same time.
 	workers = 8
-	// slowWorkers is how many of the workers may reconcile slow clusters.
+	// slowWorkers is the maximum number of workers that reconcile slow clusters.
 	slowWorkers = workers / 2
 	// slowAfter is the duration of a failed pass, or of a decision, after which a cluster counts as slow.
 	slowAfter = 2 * time.Second
@@ -25,7 +25,8 @@ const (
 	whileSlow = time.Second
 )
 
-// slowClusters are the clusters whose last pass failed or decided only after slowAfter. The zero value is empty.
+// slowClusters are the clusters whose last pass timed out, failed after more than slowAfter, or needed more than
+// slowAfter to decide. The zero value is empty.
 type slowClusters struct {
 	mu      sync.Mutex
 	all     map[types.NamespacedName]bool

@@ -95,7 +95,7 @@ func (k *waveKeeper) follow(ctx context.Context, all []waves.Cluster) {
 	}
 }
 
-// hostedClusterNamed returns only a name, from "namespace/name".
+// hostedClusterNamed returns a HostedCluster with only its names set. name is "namespace/name".
 func hostedClusterNamed(name string) *hyperv1.HostedCluster {
 	hc := &hyperv1.HostedCluster{}
 	hc.Namespace, hc.Name, _ = strings.Cut(name, string(types.Separator))

@@ -197,7 +197,7 @@ func (r Writer) Write(ctx context.Context, u *unstructured.Unstructured) (change
 	return true, nil
 }
 
-// liveForWrite returns the object that a write would change. Nil: the API server has none.
+// liveForWrite returns the object that a write would change, or nil if the API server has none.
 func (r Writer) liveForWrite(ctx context.Context, key own.Key) (*unstructured.Unstructured, error) {
 	o, err := r.Read(ctx, key)
 	if err != nil {

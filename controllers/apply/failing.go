@@ -54,7 +54,7 @@ func (e *WriteError) blocks(u *unstructured.Unstructured) bool {
 	return e.ofAll()
 }
 
-// ofAll is true if all edges of the cluster need e's object.
+// ofAll reports whether all edges of the cluster need e's object.
 func (e *WriteError) ofAll() bool {
 	kinds := []string{own.ServiceAccountKind.Kind, own.RoleKind.Kind, own.RoleBindingKind.Kind, own.ConfigMapKind.Kind, own.NetworkPolicyKind.Kind}
 	return slices.Contains(kinds, e.Object.Kind) && e.Object.Name != wire.AccessObject
@@ -116,7 +116,7 @@ func (o *Outcome) err() error {
 }
 
 // Failed returns d as it must be reported after the pass failed. If the plan was not written, or an object that all
-// edges need, d counts as not applied. A removal deadline that could not be stored does not count.
+// edges need, d counts as not applied. A removal is not announced if its deadline could not be stored.
 func Failed(d decide.Decision, w gather.World, problems problem.Problems, err error) decide.Decision {
 	errs := writeErrors(err)
 	d.Problems = slices.Clone(d.Problems)

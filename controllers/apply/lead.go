@@ -96,7 +96,7 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 	return nil
 }
 
-// writeService does one write. written is false if it failed, or if s no longer exists.
+// writeService calls write, which writes the Service s. written is false if the write failed, or if s no longer exists.
 func (r Writer) writeService(ctx context.Context, ns string, s decide.LedService, write func(context.Context) error) (written bool, err error) {
 	err = requests.InTime(ctx, write)
 	if replaced(err) {

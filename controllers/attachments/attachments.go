@@ -55,9 +55,10 @@ func OfACD(n network.Network, ns string) string {
 	return annotation(n, []netip.Prefix{netip.PrefixFrom(reported.ProbeAddress(n), n.CIDR.Bits())}, nil, nil, ns)
 }
 
-// OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with this address on n, and the NAD of
-// wire.TryNADName that it needs. The pod sends to the routers of the VMs. If ok is false, no such NAD is needed: the
-// pod joins the NAD of the VMs, and Multus sets its default route to the next-hop VIP. Some releases of Multus do not.
+// OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with this address on n, and own, the NAD
+// with the name wire.TryNADName that it needs. Routes in own lead to the routers of the VMs. If ok is false, the pod
+// needs no such NAD: it joins the NAD of the VMs, and Multus sets its default route to the next-hop VIP. Some releases
+// of Multus do not set this route.
 func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {
 	held := []netip.Prefix{netip.PrefixFrom(address, n.CIDR.Bits())}
 	if n.Attachment.EdgeNADConfig == "" {

@@ -66,7 +66,8 @@ func (w view) restoredEdges() []metav1.PartialObjectMetadata {
 	return out
 }
 
-// inUse returns the addresses that the check of n found in use, except by edges of oooi that still end.
+// inUse returns the addresses that the check of n found in use. It returns nil while edges of oooi exist, or may still
+// answer because they are ending.
 func (w view) inUse(n network.Network, now time.Time) []reported.UsedAddress {
 	acd, exists := w.Edge(wire.ACDDeploymentName(n))
 	if !exists || len(w.EdgesOn(wire.NetworkLabel(n.Name))) > 0 || now.Before(acd.Seen.Created.Add(edgesEnd)) {

@@ -139,8 +139,8 @@ func (w view) kept(release desired.Release, now time.Time) Decision {
 	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
 }
 
-// problemsInForce returns the problems of the edges of the plan in force. Without a control plane, it knows only missing
-// edges.
+// problemsInForce returns the problems of the edges of the plan in force. Without a control plane, it returns only
+// those of missing edges.
 func (w view) problemsInForce(release desired.Release, now time.Time) problem.Problems {
 	if !w.HasControlPlane() {
 		return w.missingEdges()
@@ -149,7 +149,7 @@ func (w view) problemsInForce(release desired.Release, now time.Time) problem.Pr
 }
 
 // restricted returns the plan in force and its NetworkPolicy with fewer destinations, if the administrator now permits
-// less or more destinations are reserved. None: nothing changes.
+// less or more destinations are reserved. It returns nil if nothing changes.
 func (w view) restricted(reserved []network.ReservedDestination, permitted network.Permissions) []*unstructured.Unstructured {
 	plan := derive.Restricted(w.Last, reserved, permitted)
 	if w.Binding == nil || len(plan.Networks) == 0 || string(plan.JSON()) == string(w.Last.JSON()) {
@@ -170,7 +170,7 @@ func (w view) rivalry() problem.Problems {
 	return problem.Problems{hcp.ControlPlaneShared(w.HostedCluster, w.Rival.String())}
 }
 
-// ReportLeases has true for the name of each Lease to which a Deployment in d.Desired reports.
+// ReportLeases returns the names of Leases with reports. The value is true if a Deployment in d.Desired writes the Lease.
 func (d Decision) ReportLeases() map[string]bool {
 	wanted := func(deployment string) bool {
 		return slices.ContainsFunc(d.Desired, func(u *unstructured.Unstructured) bool {

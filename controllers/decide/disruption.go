@@ -15,15 +15,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Disruption is what ends when one object is written or removed.
+// A Disruption describes the connections that are reset when the object Kind Name is written or removed.
 type Disruption struct {
 	Kind schema.GroupVersionKind
 	Name string
 	Text string
 }
 
-// disruptions returns what the change of the plan ends, and the edges that are recreated or removed. Before the first
-// edge exists, nothing ends.
+// disruptions returns what is reset by the change of the plan, and by the edges that are recreated or removed. A
+// network without edges has no disruptions.
 func disruptions(w view, d Decision) []Disruption {
 	var out []Disruption
 	byPlan := func(texts ...string) {
@@ -54,7 +54,7 @@ func disruptions(w view, d Decision) []Disruption {
 	return append(out, restoredRemoved(w.restoredEdges())...)
 }
 
-// restoredRemoved returns what ends when these edges, which a backup tool restored, are removed.
+// restoredRemoved returns the disruptions from the removal of these edges, which a backup tool restored.
 func restoredRemoved(edges []metav1.PartialObjectMetadata) []Disruption {
 	var out []Disruption
 	for _, e := range edges {

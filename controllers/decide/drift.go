@@ -16,8 +16,9 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// drifted reports whether another client wrote to e's pod template, and fields that it may write differ from wanted.
-// What an admission webhook changes in the operator's own writes is not drift: applying again would not undo it.
+// drifted reports whether another client wrote to e's pod template, and the networks, images, arguments or resources in
+// it differ from wanted. What an admission webhook changes in the operator's own writes is not drift: applying again
+// would not undo it.
 func drifted(e gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	if !slices.ContainsFunc(e.Live.ManagedFields, own.IsForeign) {
 		return false

@@ -41,8 +41,8 @@ func checkProblem(p network.Plan, acd gather.Edge) problem.Problem {
 	return problem.New(cause, problem.Subject{Kind: "Network", Name: name}, args)
 }
 
-// unavailable says why e is unavailable. Without another edge, VMs have no service: an Error, or Waiting while a first
-// pod starts. Servers with the same fault share a problem.
+// unavailable returns problems that say why e is unavailable. If no other edge serves, VMs have no service, and the
+// problems are Errors, or Waiting while e starts. Servers with the same fault share a problem.
 func unavailable(d Decision, e gather.Edge, edges []gather.Edge, faults []reported.ServerFault) (out problem.Problems) {
 	add := func(one, all problem.Cause, args problem.Args) {
 		args["network"], args["services"], args["command"] = []string{networkName(d.Plan, e.Network)}, servicesOf(d.Plan, e.Network), []string{e.Command()}
@@ -77,7 +77,7 @@ func unavailable(d Decision, e gather.Edge, edges []gather.Edge, faults []report
 	return out
 }
 
-// notServing returns the faults of e's servers in its last report. Empty: unknown.
+// notServing returns the faults of e's servers in its last report, or nil if there is no report.
 func notServing(reports []gather.NetworkReport, e gather.Edge) []reported.ServerFault {
 	i := slices.IndexFunc(reports, func(r gather.NetworkReport) bool { return r.Network == e.Network && r.Edge > 0 && r.Edge == e.Number })
 	if i < 0 {
@@ -108,8 +108,8 @@ func (w view) missingEdges() problem.Problems {
 	return out
 }
 
-// overdue returns what follows if e has been unavailable for long. Its peer may be on hold for it. Either the operator
-// waits for e's node, or nothing prevents a drain of the peer's node any longer.
+// overdue returns the problems that follow if e has been unavailable for long. Its peer may be on hold because of e.
+// Either the operator waits for e's node, or nothing prevents a drain of the peer's node any longer.
 func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 	s, ok := d.StepOf(e.Name)
 	peer := slices.IndexFunc(edges, func(x gather.Edge) bool {

@@ -1,5 +1,5 @@
-// This file decides which load balancers of a hosted cluster forward to edges, and which remaining endpoints to
-// remove.
+// This file decides which load balancers of a hosted cluster lead to edges: their Service gets a selector of edges, so
+// that it forwards to them. It also decides which remaining endpoints to remove.
 //
 // HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a
 // selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a selector. Older

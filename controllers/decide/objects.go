@@ -58,7 +58,7 @@ func planObject(w view, plan network.Plan) *unstructured.Unstructured {
 		WithData(map[string]string{wire.PlanKey: string(plan.JSON())}))
 }
 
-// policyObject returns the NetworkPolicy of the edges of plan. Nil: the API server's addresses are unknown.
+// policyObject returns the NetworkPolicy of the edges of plan, or nil if the API server's addresses are unknown.
 func policyObject(w view, plan network.Plan) *unstructured.Unstructured {
 	reach := desired.Reach{APIServers: w.APIServers, Resolvers: w.Management.Resolvers, Services: w.Services, ByHand: w.ByHand}
 	policy := desired.NetworkPolicy(reach, plan)
@@ -68,8 +68,8 @@ func policyObject(w view, plan network.Plan) *unstructured.Unstructured {
 	return own.Object(w.ControlPlane, policy)
 }
 
-// away returns the nodes that publish an address of n, as they were when this Deployment got its template. A node that is
-// added, removed or gets an address recreates no pod.
+// away returns the function that returns the nodes with a published address of n, as they were when the Deployment name
+// got its template. So a node that is added, removed or gets an address does not recreate the pod.
 func (w view) away(n network.Network, name string) desired.Away {
 	return func(hash string) []string {
 		if live, exists := w.Edge(name); exists && live.Seen.Version == hash {

@@ -83,8 +83,8 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 	})
 }
 
-// runningEdges counts the edges of n that run, with their reports. hosts has what they report about other hosts. An
-// edge that yields is not available, so hosts to which edges yield come from all edges.
+// runningEdges returns the number of edges of n that run, and their reports. hosts has what they report about other
+// hosts. An edge that yields is not available, so hosts to which edges yield come from all edges.
 func (w view) runningEdges(n network.Network) (count int, reports []reported.EdgeReport, hosts reported.EdgeReport) {
 	for _, e := range n.Edges {
 		of := w.observed(n, e)
@@ -134,7 +134,7 @@ func (w view) observed(n network.Network, e network.Edge) observation {
 	return o
 }
 
-// observedPeer is about the other edge of n. Zero: there is none.
+// observedPeer returns the observation of the other edge of n, or the zero observation if there is none.
 func (w view) observedPeer(n network.Network, e network.Edge) observation {
 	for _, x := range n.Edges {
 		if x.Number != e.Number {
@@ -144,9 +144,9 @@ func (w view) observedPeer(n network.Network, e network.Edge) observation {
 	return observation{}
 }
 
-// causes returns what is wrong with the edge that o is about, by its own and its peer's reports. The peer's report is
-// enough, because an edge whose cluster network is cut cannot report. If neither reaches the API server, neither is at
-// fault. current is false while not all edges run the newest version, so that their plans may differ.
+// causes returns what is wrong with the edge that o is about, according to its own report and its peer's. The peer's
+// report is enough, because an edge whose cluster network is cut cannot report. If neither reaches the API server,
+// neither is at fault. current is false while not all edges run the newest version, so that their plans may differ.
 func (o observation) causes(peer observation, current bool) []problem.Cause {
 	var out []problem.Cause
 	// The younger of two pods replaces the report of the older one only after some minutes.

@@ -1,5 +1,5 @@
-// This file decides when the edges of a cluster that no longer opts in are removed. An annotation that is lost by
-// accident takes the network from no VM immediately.
+// This file decides when the edges of a cluster that no longer opts in are removed. If an annotation is lost by
+// accident, VMs do not lose their network immediately.
 
 package decide
 
@@ -87,7 +87,7 @@ func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	return stored, true
 }
 
-// withoutRemoval adds the plan without its deadline, if it has one, because the cluster opts in.
+// withoutRemoval adds to objects the plan in force without its removal deadline, if it has one, because the cluster opts in.
 func (w view) withoutRemoval(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	written := slices.ContainsFunc(objects, func(u *unstructured.Unstructured) bool { return u.GroupVersionKind() == own.ConfigMapKind })
 	if written || w.Binding == nil || len(w.Last.Networks) == 0 || w.storedRemoval() == "" {

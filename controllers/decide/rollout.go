@@ -109,8 +109,9 @@ func (w view) reportsOfPeer(e gather.Edge) (lost, impaired bool) {
 	return lost, impaired
 }
 
-// maintainedNode returns the node that e reported last, while it is cordoned or updated. Empty: it is not, or it is
-// unknown or deleted. It is also empty if the peer may run on it: a drain of one node never waits for itself.
+// maintainedNode returns the node that e reported last, while it is cordoned or updated. It returns "" if the node is
+// not in maintenance, unknown or deleted. It also returns "" if the peer may run on that node: the drain of a node must
+// not wait for itself.
 func (w view) maintainedNode(e gather.Edge) string {
 	node, peer := "", ""
 	for _, x := range w.EdgeReports {
@@ -140,7 +141,7 @@ func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) ro
 	return c
 }
 
-// storedTime returns a time from the budget of n. Zero: none.
+// storedTime returns the time in an annotation of n's PodDisruptionBudget, or the zero time.
 func (w view) storedTime(n network.Network, annotation string) time.Time {
 	for _, o := range w.Owned {
 		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
@@ -193,7 +194,7 @@ func (d Decision) StepOf(name string) (rollout.Step, bool) {
 	return all[i], true
 }
 
-// Does reports whether d does a with this edge.
+// Does reports whether the step for this edge has action a.
 func (d Decision) Does(name string, a rollout.Action) bool {
 	s, ok := d.StepOf(name)
 	return ok && s.Action == a
@@ -244,8 +245,8 @@ func containerNames(t corev1.PodTemplateSpec) []string {
 	return out
 }
 
-// onFormer reports whether live is on a network whose NAD was edited since. A missing hash, or one of other keys of a
-// NAD, does not show an edit.
+// onFormer reports whether live is on a network whose NAD was edited since. A missing hash, or a hash of another
+// version, does not show an edit.
 func onFormer(live gather.Edge, wanted corev1.PodTemplateSpec) bool {
 	return !derive.SameConfig(live.Live.Spec.Template.Annotations[wire.AnnotationNetworkConfig], wanted.Annotations[wire.AnnotationNetworkConfig])
 }
@@ -274,7 +275,7 @@ func (d Decision) LabelOf(edge string) string {
 	return ""
 }
 
-// TakesOver returns the peer that takes over the traffic of an edge. Empty: there is none.
+// TakesOver returns the peer that takes over the traffic of an edge, or "" if there is none.
 func (d Decision) TakesOver(edge string) string {
 	for _, r := range d.Rollouts {
 		for _, x := range r.Disruptions {

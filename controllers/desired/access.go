@@ -21,14 +21,15 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// accessContainer has no probes, because its faults must neither recreate an edge nor take the edge from VMs. It
-// follows the plan, so a change of what is open does not recreate pods.
+// accessContainer returns the container of the access proxy. It has no probes, because its faults must neither recreate
+// an edge nor take the edge from VMs. The proxy follows the plan, so a change of what is open does not recreate pods.
 func accessContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return unprobed(wire.Access, n, e.Number, r, "--management-interface", wire.ManagementDevice).
 		WithPorts(corev1ac.ContainerPort().WithName(wire.AccessPortName).WithContainerPort(network.AccessPort).WithProtocol(corev1.ProtocolTCP))
 }
 
-// AccessService forwards to the edges of n, at the port of HTTP CONNECT and at the ports of entries that have one.
+// AccessService returns the Service that forwards to the edges of n, at the port of HTTP CONNECT and at the ports of
+// entries that have one.
 func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
 	var ports []*corev1ac.ServicePortApplyConfiguration
 	for _, port := range accessPorts(n) {
@@ -54,8 +55,9 @@ func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// AccessPolicy admits pods of the user's namespaces to the access ports of edges, and clients of load balancers to the
-// ports of these. Nil: only HyperShift's own policies admit pods.
+// AccessPolicy returns the NetworkPolicy that admits pods of the user's namespaces to the access ports of edges, and
+// clients of load balancers to the ports of these. It returns nil if plan needs no such rule. Then only HyperShift's
+// own policies admit pods.
 func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
 	ports := map[uint16]bool{}
@@ -85,7 +87,7 @@ func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfigura
 			WithIngress(rules...))
 }
 
-// balancedRules has a rule for each set of client ranges. The rule for all clients is first.
+// balancedRules returns a rule for each set of client ranges of load balancers. The rule for all clients is first.
 func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	ports := map[string]map[uint16]bool{} // By the ranges of clients.
 	for _, n := range plan.Networks {
@@ -113,7 +115,7 @@ func balancedRules(plan network.Plan) []*networkingv1ac.NetworkPolicyIngressRule
 	return rules
 }
 
-// ingressAt is a rule for TCP ports. Without peers, it admits everyone.
+// ingressAt returns a rule for TCP ports. It admits all clients unless the caller adds peers.
 func ingressAt(ports map[uint16]bool) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule()
 	for _, port := range slices.Sorted(maps.Keys(ports)) {

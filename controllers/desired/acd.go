@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// ACDDeployment returns the Deployment of a pod with one address, which probes for the others. They are in an
-// annotation: a change recreates the pod, so its report is always about the present addresses.
+// ACDDeployment returns the Deployment of a pod with one address, which probes for the others. The probed addresses are
+// in an annotation. So a change of them recreates the pod, and its report is always about the present addresses.
 func ACDDeployment(n network.Network, r Release, ns string, away Away) *appsv1ac.DeploymentApplyConfiguration {
 	annotations := podAnnotations(n, attachments.OfACD(n, ns), wire.ACD)
 	annotations[wire.AnnotationACDAddresses] = network.InOrder(reported.ProbedAddresses(n))

@@ -16,15 +16,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// HeldAnnotation of a budget holds rollout.Decision.HeldSince (RFC 3339), for the next operator. Only the operator writes
-// it. It is kept for 20 minutes, so that a report that comes and goes does not prolong a hold.
+// HeldAnnotation of a PodDisruptionBudget holds rollout.Decision.HeldSince (RFC 3339), so that it survives a restart of
+// the operator. Only the operator writes it. It is kept for 20 minutes, so that a report that comes and goes does not
+// prolong a hold.
 const HeldAnnotation = wire.Prefix + "held-since"
 
-// MaintainedAnnotation of a budget holds rollout.Decision.MaintainedAt (RFC 3339), for the same reason.
+// MaintainedAnnotation of a PodDisruptionBudget holds rollout.Decision.MaintainedAt (RFC 3339), for the same reason.
 const MaintainedAnnotation = wire.Prefix + "maintained-at"
 
-// Budget allows one edge of n to be drained at a time, or none while d holds the edges. An edge that is not ready
-// never prevents a drain of its own node.
+// Budget returns the PodDisruptionBudget that allows one edge of n to be drained at a time, or none while d holds the
+// edges. An edge that is not ready never prevents a drain of its own node.
 func Budget(n network.Network, ns string, d rollout.Decision) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	unavailable := int32(1)
 	if d.Held {

@@ -1,5 +1,5 @@
-// Package desired has the objects that oooi creates in a control plane namespace, one file for each. It is pure: each
-// object follows from the plan, the release, and few facts. It sets no user, no host path and no capability.
+// Package desired makes the objects that oooi creates in a control plane namespace, one file for each. The package is pure:
+// each object follows from the plan, the release, and few facts. Pods request no user, no host path and no capability.
 //
 // The servers in the pod of an edge read the plan, so the pod is recreated only when its addresses, its NAD or its
 // images change.
@@ -46,7 +46,7 @@ func EdgeDeployment(n network.Network, e network.Edge, r Release, ns string, awa
 	})
 }
 
-// edgeTemplate prefers nodes that are not in away.
+// edgeTemplate returns the pod template of e. The pod prefers nodes that are not in away.
 func edgeTemplate(n network.Network, e network.Edge, r Release, ns string, away []string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(wire.Written(wire.EdgeLabels(n, e))).
@@ -66,8 +66,8 @@ type Release struct {
 	VMResource string
 }
 
-// Hash is the hash of a pod template without a hosted cluster. It changes with the images, and with what this version
-// of the operator puts into each edge.
+// Hash returns the hash of a pod template that does not depend on a hosted cluster. It changes with the images, and
+// with what this version of the operator puts into each edge.
 func (r Release) Hash() string {
 	n := AnyNetwork()
 	return Hash(edgeTemplate(n, n.Edges[0], r, "", nil))
@@ -80,7 +80,7 @@ type Away func(hash string) []string
 type templateOf func(away []string) *corev1ac.PodTemplateSpecApplyConfiguration
 
 // deploymentOf returns a Deployment with at most one pod, since two pods must never hold the same addresses. away is
-// not in the hash, and stays the same until another field changes. So changes of nodes recreate no pod.
+// not in the hash, and stays the same until another field changes. So changes of nodes do not recreate pods.
 func deploymentOf(name, ns string, labels map[string]string, away Away, template templateOf) *appsv1ac.DeploymentApplyConfiguration {
 	hash := Hash(template(nil))
 	return appsv1ac.Deployment(name, ns).
@@ -108,7 +108,8 @@ func encoded(v any) []byte {
 	return b
 }
 
-// podAnnotations change with n's NAD and client networks, because Multus reads the edge NAD only when it creates a pod.
+// podAnnotations returns the annotations of a pod on n. They change with n's NAD and client networks, because Multus
+// reads the edge NAD only when it creates a pod.
 func podAnnotations(n network.Network, networks, container string) map[string]string {
 	out := map[string]string{
 		wire.AnnotationNetworks:                   networks,
@@ -173,7 +174,8 @@ func containers(n network.Network, e network.Edge, r Release) []*corev1ac.Contai
 	return append(out, server(wire.Failover, n, e.Number, r).WithPorts(metricsPort()))
 }
 
-// server is a container of the image of edges: a network.Service, wire.Failover or wire.ACD. Edge 0 is for no edge.
+// server returns a container of the image of edges. name is a network.Service, wire.Failover or wire.ACD. edge is 0 if
+// the pod is not an edge.
 func server(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	probe := corev1ac.Probe().
 		WithExec(corev1ac.ExecAction().WithCommand(wire.ProbeCommand(name)...)).
@@ -185,7 +187,7 @@ func server(name string, n network.Network, edge int, r Release, more ...string)
 		WithReadinessProbe(probe.WithPeriodSeconds(10).WithFailureThreshold(3))
 }
 
-// unprobed is server without probes, so that the container is always ready.
+// unprobed returns the container of server without probes, so that it is always ready.
 func unprobed(name string, n network.Network, edge int, r Release, more ...string) *corev1ac.ContainerApplyConfiguration {
 	watch := wire.WatchArguments(n.Services, name)
 	if r.VMResource != "" && wire.HoldsToken(n.Services, name) {
@@ -218,7 +220,8 @@ func goMemoryLimit(r *corev1ac.ResourceRequirementsApplyConfiguration) string {
 // memoryOfEnvoy returns the memory limit of Envoy's container in bytes.
 func memoryOfEnvoy() uint64 { return uint64(resourcesOf(wire.Envoy).Limits.Memory().Value()) }
 
-// envoyContainer gets no token, and reads its configuration from a Unix socket. `oooi-edge proxy` limits its open files.
+// envoyContainer returns the container of Envoy. It gets no token, and reads its configuration from a Unix socket.
+// `oooi-edge proxy` limits its open files.
 func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.ContainerApplyConfiguration {
 	return contained(corev1ac.Container().WithName(wire.Envoy)).
 		WithImage(r.EnvoyImage).
@@ -227,7 +230,7 @@ func envoyContainer(n network.Network, e network.Edge, r Release) *corev1ac.Cont
 		WithVolumeMounts(mounts(n, wire.Envoy)...)
 }
 
-// contained sets what Pod Security level restricted requires, and a read-only root file system.
+// contained returns c with what Pod Security level restricted requires, and a read-only root file system.
 func contained(c *corev1ac.ContainerApplyConfiguration) *corev1ac.ContainerApplyConfiguration {
 	return c.
 		WithImagePullPolicy(corev1.PullIfNotPresent).
@@ -256,7 +259,7 @@ func resourcesOf(program string) *corev1ac.ResourceRequirementsApplyConfiguratio
 		WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memoryLimit)})
 }
 
-// withResource requests the NAD's resource, which only nodes on the VLAN offer.
+// withResource adds to c a request for the NAD's resource, which only nodes on the VLAN offer. name is empty if there is none.
 func withResource(c *corev1ac.ContainerApplyConfiguration, name string) {
 	if name != "" {
 		(*c.Resources.Requests)[corev1.ResourceName(name)] = resource.MustParse("1")

@@ -13,13 +13,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// metricsPort has a name for PodMonitors.
+// metricsPort returns the container port of metrics. PodMonitors select it by name.
 func metricsPort() *corev1ac.ContainerPortApplyConfiguration {
 	return corev1ac.ContainerPort().WithName(wire.MetricsPortName).WithContainerPort(network.MetricsPort).WithProtocol(corev1.ProtocolTCP)
 }
 
-// fromMonitoring allows namespaces that monitor the cluster. OpenShift sets the label, and HyperShift's policies use
-// it, too.
+// fromMonitoring returns a rule that allows namespaces that monitor the cluster. OpenShift sets the label, and
+// HyperShift's policies use it, too.
 func fromMonitoring() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().
 		WithFrom(networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(

@@ -52,8 +52,8 @@ func toleration(t network.Toleration) *corev1ac.TolerationApplyConfiguration {
 	return ac
 }
 
-// affinity requires and forbids labels as p does. It prefers nodes that run VMs, and nodes that are not in away. A node
-// in away has an address that the edge holds, so the edge receives no packets from it.
+// affinity returns an affinity that requires and forbids labels as p does. It prefers nodes that run VMs, and nodes
+// that are not in away. A node in away has an address that the edge holds, so the edge receives no packets from it.
 func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfiguration {
 	preferred := func(t *corev1ac.NodeSelectorTermApplyConfiguration) *corev1ac.PreferredSchedulingTermApplyConfiguration {
 		return corev1ac.PreferredSchedulingTerm().WithWeight(100).WithPreference(t)
@@ -86,9 +86,9 @@ func affinity(p network.Placement, away []string) *corev1ac.AffinityApplyConfigu
 	return corev1ac.Affinity().WithNodeAffinity(node)
 }
 
-// spread puts the edges of n on different nodes if two are eligible, else on the same one. The scheduler counts the
-// nodes: a count in the template would recreate edges when a node is added. Nodes that are cordoned, not ready or
-// tainted count as well. So an edge that is drained from one of two nodes waits for it.
+// spread returns a constraint that puts the edges of n on different nodes if two are eligible, else on the same one.
+// The scheduler counts the nodes: a count in the template would recreate edges when a node is added. Nodes that are
+// cordoned, not ready or tainted count as well. So an edge that is drained from one of two nodes waits for that node.
 func spread(n network.Network) *corev1ac.TopologySpreadConstraintApplyConfiguration {
 	return corev1ac.TopologySpreadConstraint().
 		WithMaxSkew(1).

@@ -15,8 +15,9 @@ import (
 
 type ingressRule = networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration
 
-// PodService forwards to the edges of all networks. It names the ports of pods, which edges without DNS or of an older
-// release lack. It exists as long as the annotation is set, so that its ClusterIP does not change.
+// PodService returns the Service that forwards DNS queries to the edges of all networks. Its target ports are names,
+// which edges without DNS or of an older release do not have. It exists as long as the annotation is set, so that its
+// ClusterIP does not change.
 func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol, target string) *corev1ac.ServicePortApplyConfiguration {
 		return corev1ac.ServicePort().WithName(name).WithProtocol(protocol).WithPort(53).WithTargetPort(intstr.FromString(target))
@@ -43,7 +44,8 @@ func fromResolvers() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(resolverPods()).WithPorts(dns(wire.PodDNSPort)...)
 }
 
-// fromEdges allows heartbeats. HyperShift's own policies do, but a cluster may lack these.
+// fromEdges returns a rule that allows heartbeats. HyperShift's own policies also allow them, but a cluster may lack
+// these policies.
 func fromEdges() *ingressRule {
 	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(edgePods()).WithPorts(heartbeats())
 }

@@ -54,9 +54,9 @@ type Reach struct {
 // A ServicePort names one port of a Service.
 type ServicePort struct{ Service, Port string }
 
-// NetworkPolicy applies to every edge of plan and to the address conflict detection. It is nil while the API server's
-// addresses are unknown: an edge that cannot reach the API server assigns no leases and follows no backends, which is
-// worse than an edge without restrictions.
+// NetworkPolicy returns the policy for every edge of plan and for the address conflict detection. It returns nil while
+// the API server's addresses are unknown: an edge that cannot reach the API server assigns no leases and follows no
+// backends, which is worse than an edge without restrictions.
 func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	if len(r.APIServers) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyAppl
 		WithSpec(spec)
 }
 
-// toResolvers allows resolvers of pods, by pod or by address.
+// toResolvers returns rules that allow the DNS servers of pods, which are selected by pod or by address.
 func toResolvers(r Reach) []*egressRule {
 	rules := []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(resolverPods()).WithPorts(dns(dnsPorts...)...)}
 	if len(r.Resolvers) > 0 {

@@ -14,7 +14,8 @@ import (
 )
 
 // EdgeRole returns the rights of an edge in its own namespace: to follow its plan, its backends and its VMs, and to
-// write its leases. Unlike a ClusterRole, it exists as long as the edges do. Policy oooi-operator admits no others.
+// write its leases. Unlike a ClusterRole, it exists as long as the edges do. Admission policy oooi-operator admits no
+// other rights.
 func EdgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
 	rule := func(group, resource string, verbs ...string) *rbacv1ac.PolicyRuleApplyConfiguration {
 		return rbacv1ac.PolicyRule().WithAPIGroups(group).WithResources(resource).WithVerbs(verbs...)

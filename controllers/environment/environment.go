@@ -140,7 +140,7 @@ func (r Reader) Current(ctx context.Context) (Environment, error) {
 	return r.read(ctx)
 }
 
-// Look reads the environment again.
+// Look reads the environment again. changed reports whether plans may change.
 func (r Reader) Look(ctx context.Context) (changed bool, err error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()

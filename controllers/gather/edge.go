@@ -137,10 +137,10 @@ func deploymentCondition(d appsv1.Deployment, of appsv1.DeploymentConditionType)
 	return d.Status.Conditions[i]
 }
 
-// Subject names e in problems.
+// Subject returns the subject of problems about e.
 func (e Edge) Subject() problem.Subject { return EdgeSubject(e.Namespace, e.Name) }
 
-// EdgeSubject names the edge with this Deployment in problems.
+// EdgeSubject returns the subject of problems about the edge with this Deployment.
 func EdgeSubject(namespace, deployment string) problem.Subject {
 	return problem.Subject{Kind: "Edge", Namespace: namespace, Name: deployment}
 }
@@ -160,7 +160,7 @@ func (e Edge) Lost() bool {
 	return e.Role == RoleEdge && !e.Seen.Available && e.Seen.Observed && !e.Starting()
 }
 
-// UnavailableSince returns when e became unavailable. Zero: unknown.
+// UnavailableSince returns when e became unavailable, or the zero time if that is unknown.
 func (e Edge) UnavailableSince() time.Time {
 	if !e.Seen.Unavailable {
 		return time.Time{}

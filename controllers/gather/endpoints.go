@@ -1,5 +1,5 @@
-// This file reads the endpoints of the management cluster's API server, and of Services without a selector. Whether
-// edges may dial them is decided elsewhere.
+// This file reads the endpoints of the management cluster's API server, and of Services without a selector. It does not
+// decide whether edges may dial them.
 
 package gather
 

@@ -60,7 +60,7 @@ type World struct {
 	LastText string
 	// Unread are the problems that plans in force cannot be read, of this cluster or of a neighbor.
 	Unread problem.Problems
-	// Others are the other hosted clusters on its networks, by name.
+	// Others are the other hosted clusters on its networks, sorted by name.
 	Others []derive.OtherCluster
 	// APIServers are the addresses of the management cluster's API server. Empty: unknown.
 	APIServers []netip.AddrPort
@@ -75,7 +75,7 @@ func (w World) HasControlPlane() bool {
 	return w.ControlPlane != nil && w.ControlPlane.DeletionTimestamp.IsZero()
 }
 
-// A Before has what is known of a hosted cluster before it is read.
+// A Before holds what the operator remembers of a hosted cluster, for the next World.
 type Before struct {
 	Turn waves.Turn
 	Loss Loss
@@ -87,7 +87,7 @@ type Reader struct {
 	own.Store
 	// Kinds knows which kinds are watched. Nil: all are.
 	Kinds *watch.Kinds
-	// Observed knows which status of an edge is still about its spec.
+	// Observed knows whether the status of an edge is about its present spec.
 	Observed *own.Observed
 	Shared   environment.Reader
 	// Management, Proxy and Permissions are set by the administrator.
@@ -96,7 +96,7 @@ type Reader struct {
 	Permissions network.Permissions
 }
 
-// World reads one world. If the HostedCluster does not exist, the error is ErrGone.
+// World reads the World of the hosted cluster key. If the HostedCluster does not exist, the error is ErrGone.
 func (r Reader) World(ctx context.Context, key types.NamespacedName, before Before) (w World, err error) {
 	defer func() { w.Incomplete = err != nil }()
 	hc := &lenient.HostedCluster{}
@@ -155,6 +155,5 @@ const (
 	LossRemoving
 )
 
-// ErrGone is the error if the HostedCluster does not exist. If any other object is missing, that is an error of the
-// pass.
+// ErrGone is the error of Reader.World if the HostedCluster does not exist. It is not the error if any other object is missing.
 var ErrGone = errors.New("the HostedCluster does not exist")

@@ -57,10 +57,11 @@ func (r Reader) ReadControlPlane(ctx context.Context, w *World) error {
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// EnoughNodePools limits how many NodePools of another cluster are read. With more, that cluster gets no plan.
+// EnoughNodePools limits how many NodePools of another cluster are read. With more than objects.MaxNodePools, that
+// cluster gets no plan.
 const EnoughNodePools = client.Limit(objects.MaxNodePools + 1)
 
-// ReadAttached reads which networks o's VMs are on. The options are for reading its NodePools.
+// ReadAttached adds to o the NodePools, the VMs, and the NADs that NodePools name. nodePools are options for listing NodePools.
 func (r Reader) ReadAttached(ctx context.Context, o *hcp.Objects, nodePools ...client.ListOption) error {
 	hc := o.HostedCluster
 	pools := &lenient.NodePoolList{}

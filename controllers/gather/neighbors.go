@@ -135,8 +135,8 @@ func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]len
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// sameNetwork returns the index values of these networks, and of all other NADs of the same layer-2 networks. A NAD is
-// nil if it does not exist.
+// sameNetwork returns the values in index watch.ByNetwork of the networks in on, and of all other NADs of the same
+// layer-2 networks. Each is mapped to the NAD with that name, or to nil if there is none.
 func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]*nadv1.NetworkAttachmentDefinition, error) {
 	values := map[string]*nadv1.NetworkAttachmentDefinition{}
 	for _, a := range on {

@@ -57,7 +57,8 @@ func selectorOf(u *unstructured.Unstructured) any {
 	return selector
 }
 
-// BindsOtherRole is true if live is a RoleBinding of another role, which the API server does not allow to change.
+// BindsOtherRole reports whether live is a RoleBinding of another role than desired. The API server does not allow a
+// change of the role.
 func BindsOtherRole(live, desired *unstructured.Unstructured) bool {
 	return live != nil && live.GroupVersionKind() == RoleBindingKind && !reflect.DeepEqual(live.Object["roleRef"], desired.Object["roleRef"])
 }

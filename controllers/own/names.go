@@ -26,7 +26,7 @@ const (
 // Labels are the labels of every object of oooi, and of the leases that edges write.
 func Labels() labels.Set { return wire.OwnedLabels() }
 
-// ClusterName is "namespace/name", as logs and metrics show it.
+// ClusterName returns "namespace/name" of hc, as logs and metrics show it.
 func ClusterName(hc *hyperv1.HostedCluster) string { return hc.Namespace + "/" + hc.Name }
 
 // ConditionOf returns oooi's condition on hc, or nil.

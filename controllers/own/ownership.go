@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// ErrForeign is the error for an object that has a name of oooi but is not oooi's. It is never written.
+// ErrForeign is the error for an object that has a name of oooi but is not oooi's. The operator never writes such an object.
 var ErrForeign = errors.New("an object of this name exists that oooi did not create for this hosted cluster")
 
 // IsService reports whether a Service of oooi may have this name.

@@ -52,7 +52,7 @@ type Name struct {
 	Second bool
 }
 
-// Names returns all rows.
+// Names returns the names of all kinds.
 func Names() []Name {
 	return []Name{
 		{ConfigMapKind, &corev1.ConfigMap{}, wire.PlanConfigMap, false},
@@ -65,7 +65,7 @@ func Names() []Name {
 	}
 }
 
-// Named returns the keys of oooi's objects with such names in ns, except its rights.
+// Named returns the keys of the objects in Names in namespace ns, except BindingKey.
 func Named(ns string) []Key {
 	var out []Key
 	for _, x := range Names() {
@@ -92,7 +92,7 @@ type Store struct {
 	Now         func() time.Time
 }
 
-// Cached returns the object in the cache, which must not be changed. Nil: the cache does not have it.
+// Cached returns the object in the cache, or nil if the cache does not have it. The object must not be changed.
 func (s Store) Cached(ctx context.Context, key Key) (client.Object, error) {
 	var reader client.Reader = s.Client
 	isSecond := func(x Name) bool { return x.Second && x.Kind == key.Kind && x.Name == key.Name }
@@ -129,7 +129,7 @@ func newOf[T any](s *runtime.Scheme, kind schema.GroupVersionKind) (out T, err e
 	return out, nil
 }
 
-// Read returns the last known state of one object, whether or not it is oooi's. Nil: it does not exist.
+// Read returns the last known state of one object, whether or not it is oooi's, or nil if it does not exist.
 func (s Store) Read(ctx context.Context, key Key) (client.Object, error) {
 	cached, err := s.Cached(ctx, key)
 	if err != nil {
@@ -230,7 +230,7 @@ func MetadataOf(kind schema.GroupVersionKind, o client.Object) metav1.PartialObj
 	return *out
 }
 
-// Learn reads an object that no cache shows, and remembers it. Nil: it does not exist.
+// Learn reads an object that no cache shows, and remembers it. It returns nil if the object does not exist.
 func (s Store) Learn(ctx context.Context, key Key) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(key.Kind)

@@ -132,7 +132,7 @@ func (w *Writes) Forget(key Key) {
 	delete(w.all, key)
 }
 
-// Accept remembers the fingerprint of an object's stored form. Empty: it forgets it.
+// Accept remembers the fingerprint of an object's stored form. With an empty fingerprint, it forgets the previous one.
 func (w *Writes) Accept(key Key, fingerprint string) {
 	if fingerprint == "" {
 		w.accepted.Delete(key)

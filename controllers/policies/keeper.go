@@ -110,8 +110,8 @@ func (k *Keeper) Apply(ctx context.Context, policies []admission.Policy, role *r
 	return k.ownRole(ctx, role, owner)
 }
 
-// applyPolicy applies o. If the object still differs, as another client added a match condition, it replaces the whole
-// spec.
+// applyPolicy applies o. If the object still differs, for example because another client added a match condition, it
+// replaces the whole spec.
 func (k *Keeper) applyPolicy(ctx context.Context, o client.Object, owner metav1.OwnerReference) error {
 	kind := o.GetObjectKind().GroupVersionKind()
 	shipped, live, err := k.applyOwned(ctx, kind, o, owner)

@@ -16,7 +16,7 @@ type found struct {
 	network, edge, mac, who string
 }
 
-// foundOf returns what edges found on each network that p names. None: p is not a problem that edges find.
+// foundOf returns what edges found on each network that p names. It returns nil if p is not a problem that edges find.
 func foundOf(p explain.ReportProblem) (out []found) {
 	switch p.Reason {
 	case problem.AddressesExhausted, problem.AddressInUse, problem.LeasesNotWritten, problem.NodesNotJoining, problem.RogueDHCPServer:
@@ -34,7 +34,7 @@ func foundOf(p explain.ReportProblem) (out []found) {
 }
 
 // begun returns the problems in now that began after before: lost edges, and problems that edges found. It leaves out
-// reason told, which an Event has named.
+// problems with reason told, because an Event has already reported that reason.
 func begun(now, before explain.Report, told problem.Reason) (out []explain.ReportProblem) {
 	var seen []found
 	for _, p := range before.Problems {

@@ -47,7 +47,7 @@ func storable(w gather.World, d decide.Decision, v verdict, build string) (r exp
 	return r, true
 }
 
-// planAfter returns the plan in force after d, as it is stored. Empty: it has no networks.
+// planAfter returns the plan in force after d, as it is stored, or "" if it has no networks.
 func planAfter(w gather.World, d decide.Decision) string {
 	if d.Action == decide.Serve {
 		return textOf(d.Plan, string(d.Plan.JSON()))

@@ -22,7 +22,7 @@ import (
 // writeWithin limits one write. After that, the pass ends.
 const writeWithin = 5 * time.Second
 
-// InTime does one write. If the API server does not answer in time, the error says so.
+// InTime calls write, which sends one write. It returns an error if the API server does not answer within writeWithin.
 func InTime(ctx context.Context, write func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
@@ -44,7 +44,7 @@ func Present(err error) error {
 	return err
 }
 
-// Exists reports whether the API server has a kind. A kind in other versions only is an error.
+// Exists reports whether the API server has a kind. It returns an error if the API server has the kind only in other versions.
 func Exists(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
 	_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err == nil {

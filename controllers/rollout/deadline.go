@@ -5,7 +5,7 @@ package rollout
 import "time"
 
 const (
-	// Deadline is how long the operator waits for an unavailable edge, as a Deployment's default progressDeadlineSeconds.
+	// Deadline is how long the operator waits for an unavailable edge. It is the default progressDeadlineSeconds of a Deployment.
 	Deadline = 10 * time.Minute
 	// ending is how long after a new version an edge may become unavailable because of it: the previous pod has to end
 	// first.
@@ -52,8 +52,9 @@ func (s Seen) suspect() bool {
 	return s.Progress != Complete && !neverAvailable && (s.Unproven || !s.Since.Before(given.Add(-ending)))
 }
 
-// overdue reports whether s has been unavailable for long, and got its wanted version long ago. Maintenance of its node
-// suspends this, and does so until Deadline has passed after the maintenance was last stored.
+// overdue reports whether s has been unavailable for long, and got its wanted version long ago. While its node is in
+// maintenance, s is not overdue, until Deadline has passed after the maintenance was last stored, or until
+// MaintenanceLimit.
 func (s Seen) overdue(now time.Time) bool {
 	if !s.Observed || !s.Unavailable || now.Sub(s.maintained) < Deadline && now.Sub(s.Since) < MaintenanceLimit {
 		return false

@@ -17,10 +17,11 @@ func (s Seen) awaits(now time.Time) bool {
 }
 
 // withMaintenance returns the edges of n, each with the time from which Deadline counts. at is the time to store. Each
-// change is a write, so it changes only after half of Deadline. again is the time until then. 0: never.
+// change of at is a write, so at changes only after half of Deadline. again is the time until the next change, or 0 if
+// there is none.
 func (n Network) withMaintenance(now time.Time) (edges []Edge, at time.Time, again time.Duration) {
 	edges, at = slices.Clone(n.Edges), n.MaintainedAt
-	if at.After(now) || now.Sub(at) >= Deadline { // The clock was set back, or it is over.
+	if at.After(now) || now.Sub(at) >= Deadline { // The clock was set back, or the maintenance is over.
 		at = time.Time{}
 	}
 	waits := false

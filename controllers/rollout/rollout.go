@@ -1,6 +1,6 @@
-// Package rollout decides what happens to the edges of one network: which are created, recreated, left alone or
-// removed now, and what a change costs. It is pure: it knows no Kubernetes types and no labels, and the time is an
-// argument.
+// Package rollout decides what happens to the edges of one network: which are created, recreated, left alone or removed
+// now, and which connections a change resets. The package is pure: it knows no Kubernetes types and no labels, and the
+// time is an argument.
 //
 // Next looks at one network. For each edge it sees a version (Current, Outdated or Unwanted) and a health (Absent,
 // Serving, Starting, Failed or Stuck). A wanted edge that is Current is applied again, which changes nothing. All
@@ -214,8 +214,8 @@ func Next(n Network, now time.Time) Decision {
 }
 
 // checking reports whether edges must wait for the address conflict detection. An edge that exists would answer for the
-// addresses, so no check is possible. Restored edges are removed, and unavailable ones while another management cluster
-// serves.
+// addresses, so no check is possible. Edges do not prevent a check if they are removed for it: restored ones, and
+// unavailable ones while another management cluster serves.
 func (n Network) checking() bool {
 	wanted := slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Wanted != "" })
 	stays := slices.ContainsFunc(n.Edges, func(e Edge) bool {
@@ -274,8 +274,8 @@ func replaced(e edge, all []edge) bool {
 	})
 }
 
-// budgeted reports whether a budget may protect the edges. It would prevent every drain of a single edge's node. With an
-// overdue peer, it would prevent a drain for as long as the peer is overdue.
+// budgeted reports whether a PodDisruptionBudget may protect the edges. A budget for a single edge would prevent every
+// drain of its node. With an overdue peer, it would prevent a drain for as long as the peer is overdue.
 func budgeted(all []edge) bool {
 	wanted := 0
 	for _, e := range all {

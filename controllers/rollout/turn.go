@@ -74,8 +74,8 @@ func turn(a, b edge) int {
 	return cmp.Or(a.Seen.Since.Compare(b.Seen.Since), strings.Compare(b.Name, a.Name))
 }
 
-// waits reports whether e, which is due, must wait for its peer. An edge that is not Serving waits as well, because its
-// previous pod may still serve VMs. It does not wait for an overdue peer.
+// waits reports whether e, which is due, must wait for its peer. recreated is true if the peer is recreated now. An edge
+// that is not Serving waits as well, because its previous pod may still serve VMs. It does not wait for an overdue peer.
 func waits(e, peer edge, recreated bool) bool {
 	switch {
 	case e.health == Absent:

@@ -121,7 +121,7 @@ func NetworkValues(a network.Attachment) []string {
 // Layer2Value returns the index value of a layer-2 network. It cannot be the name of a NAD.
 func Layer2Value(layer2 string) string { return "layer2:" + layer2 }
 
-// StoredPlan returns the plan in a ConfigMap. Zero: there is none, or it cannot be read.
+// StoredPlan returns the plan in a ConfigMap, or the zero Plan if there is none or it cannot be read.
 func StoredPlan(o client.Object) network.Plan {
 	p, err := network.ReadPlan([]byte(PlanText(o)))
 	if err != nil {

@@ -34,7 +34,7 @@ func (k *Kinds) Informer(
 			watch := func() (apiwatch.Interface, error) { return inner.WatchWithContext(ctx, o) }
 			send := func() (apiwatch.Interface, error) { return retried(ctx, k, gvk, watch) }
 			if o.SendInitialEvents == nil {
-				// It continues a list, which may be obsolete after an error: the kind was removed, or etcd restored.
+				// This watch continues a list, which may be obsolete after an error: the kind was removed, or etcd restored.
 				send = watch
 			}
 			w, err := send()

@@ -65,8 +65,8 @@ func (s *kindState) reads() bool {
 // works reports whether the cache follows the objects of the kind.
 func (s *kindState) works() bool { return s.err == nil && s.reads() }
 
-// silent reports whether the API server does not answer, which proves nothing about the kind. It ends at grace after
-// the first such error, or after an answer about another kind.
+// silent reports whether the API server does not answer, which proves nothing about the kind. It returns false once
+// grace has passed since the first such error, and since the API server last answered about another kind.
 func (s *kindState) silent(answered time.Time, grace time.Duration) bool {
 	if answered.Before(s.since) {
 		answered = s.since
@@ -110,7 +110,7 @@ func (k *Kinds) at(gvk schema.GroupVersionKind, change func(*kindState)) {
 	change(k.states[gvk])
 }
 
-// Observe records the result of a request to list or watch a kind. Nil: the kind is watched.
+// Observe records the result of a request to list or watch a kind. If err is nil, the kind is watched.
 func (k *Kinds) Observe(gvk schema.GroupVersionKind, err error) {
 	k.at(gvk, func(s *kindState) {
 		if requests.Unanswered(s.err) && !requests.Unanswered(err) {
@@ -126,8 +126,8 @@ func (k *Kinds) Observe(gvk schema.GroupVersionKind, err error) {
 	})
 }
 
-// unwatched returns the kinds that exist and are not watched, by name. If the API server does not answer about any
-// kind, the result is empty.
+// unwatched returns the kinds that exist and are not watched, sorted by name. If the API server does not answer about
+// any kind, the result is empty.
 func (k *Kinds) unwatched() []*NotWatched {
 	if k == nil {
 		return nil
@@ -142,8 +142,8 @@ func (k *Kinds) unwatched() []*NotWatched {
 	return k.failing(math.MaxInt64)
 }
 
-// failing returns the kinds that exist and are not watched, by name. A kind without an answer counts after grace. The
-// caller holds mu.
+// failing returns the kinds that exist and are not watched, sorted by name. A kind without an answer counts after
+// grace. The caller holds mu.
 func (k *Kinds) failing(grace time.Duration) []*NotWatched {
 	var out []*NotWatched
 	for gvk, s := range k.states {

@@ -48,10 +48,10 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// CacheOptions keep only what is read of each kind: of kinds that oooi writes only its own objects, of Leases the
-// reports of edges, of EndpointSlices the addresses of pods, of Services the fields that edges and plans need. Managed
-// fields are only those of other clients in Deployments. The options do not name kinds that a cluster may lack.
-// Informers report to k.
+// CacheOptions returns the options of a cache that keeps only what is read of each kind: of kinds that oooi writes only
+// its own objects, of Leases the reports of edges, of EndpointSlices the addresses of pods, of Services the fields that
+// edges and plans need. The cache keeps managed fields only in Deployments, and only those of other clients. The
+// options do not name kinds that a cluster may lack. Informers report to k.
 func CacheOptions(k *Kinds) cache.Options {
 	o := cache.Options{
 		NewInformer:      k.Informer,
@@ -67,8 +67,8 @@ func CacheOptions(k *Kinds) cache.Options {
 	return o
 }
 
-// Stripped keeps the fields of nodes that are read, so that other changes reconcile no cluster. A node in maintenance
-// counts as unschedulable.
+// Stripped is a cache transform. It keeps only the fields of nodes that are read, so that other changes do not
+// reconcile clusters. From other objects, it removes managed fields. A node in maintenance counts as unschedulable.
 func Stripped(o any) (any, error) {
 	if o, ok := o.(*corev1.Node); ok {
 		info := o.Status.NodeInfo
