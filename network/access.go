@@ -24,8 +24,8 @@ type Access struct {
 	LoadBalancers *BalancedAccess `json:"loadBalancers,omitempty"`
 }
 
-// PlainPorts returns the plain TCP ports of Destinations, sorted, each once. A connection to them carries no token,
-// so there are none if callers must be ServiceAccounts.
+// PlainPorts returns the plain TCP ports of Destinations, sorted, without duplicates. Connections to these ports carry
+// no token, so there are no such ports if callers must be ServiceAccounts.
 func (a Access) PlainPorts() []uint16 {
 	if a.Port == 0 || len(a.Accounts) > 0 {
 		return nil
@@ -86,7 +86,7 @@ const AccessObject = "oooi-access"
 // longestService is the limit for the name of a Service, in characters.
 const longestService = 63
 
-// PortsOfEdges are the ports that edges already use on the pod network, and what for.
+// PortsOfEdges returns the ports that edges already use on the pod network, each with its purpose.
 func PortsOfEdges() map[uint16]string {
 	return map[uint16]string{AccessPort: "HTTP CONNECT", MetricsPort: "metrics", PodDNSPort: "DNS for pods", HeartbeatPort: "heartbeats"}
 }
@@ -103,7 +103,7 @@ func (p Plan) AccessService(i int) string {
 	return AccessObject + "-" + p.Networks[i].Dashed(longestService-len(AccessObject)-1)
 }
 
-// String is what the user writes for d: "nodes:10250".
+// String returns what the user writes for d: "nodes:10250".
 func (d AccessDestination) String() string {
 	return AccessEntry{Listen: d.Listen, Destination: d.Name, Port: d.Port}.String()
 }
@@ -149,7 +149,7 @@ func AccessLogs() []AccessLog {
 	return []AccessLog{AccessLogNone, AccessLogFailures, AccessLogAll}
 }
 
-// Level is l with the default in place of an empty or unknown value.
+// Level returns l, or the default if l is empty or unknown.
 func (l AccessLog) Level() AccessLog {
 	if slices.Contains(AccessLogs(), l) {
 		return l
@@ -206,7 +206,7 @@ func (r AccessRequest) Names(destination string) bool {
 	return slices.ContainsFunc(r.Entries, func(e AccessEntry) bool { return e.Destination == destination })
 }
 
-// String is the entry as the user writes it: "5432=192.168.100.60:5432".
+// String returns the entry as the user writes it: "5432=192.168.100.60:5432".
 func (e AccessEntry) String() string {
 	if e.Port == 0 {
 		return e.Destination

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// EdgeAddresses are the addresses of the running edges, followed by the reserved ones.
+// EdgeAddresses returns the addresses of n.Edges, followed by the reserved ones.
 func (n Network) EdgeAddresses() []netip.Addr {
 	var out []netip.Addr
 	for _, e := range n.Edges {
@@ -21,8 +21,8 @@ func (n Network) EdgeAddresses() []netip.Addr {
 	return append(out, n.ReservedAddresses...)
 }
 
-// SharedAddresses are the addresses in n's CIDR that each of its edges holds: the next-hop VIP, the service VIP, and
-// published ones. Published addresses outside the CIDR are left out.
+// SharedAddresses returns the addresses in n's CIDR that each of its edges holds: the next-hop VIP, the service VIP,
+// and published ones. Published addresses outside the CIDR are left out.
 func (n Network) SharedAddresses() []netip.Addr {
 	out := []netip.Addr{n.NextHopVIP, n.ServiceVIP}
 	for _, a := range n.PublishedAddresses {
@@ -36,13 +36,13 @@ func (n Network) SharedAddresses() []netip.Addr {
 // MaxEdges is the largest number of edges of a network. Each has a reserved address.
 const MaxEdges = 2
 
-// Roles name the addresses in edge-addresses, in order.
+// Roles returns the names of the addresses in annotation edge-addresses, in their order.
 func Roles() []string {
 	return []string{"next-hop VIP", "service VIP", "edge 1 address", "edge 2 address"}
 }
 
-// HeldAddresses are the addresses of n's edges in its CIDR, in the order of edge-addresses: the next-hop VIP, the
-// service VIP, and the edge addresses with the reserved ones.
+// HeldAddresses returns the addresses of n's edges in its CIDR, in the order of annotation edge-addresses: the next-hop
+// VIP, the service VIP, and the edge addresses with the reserved ones.
 func (n Network) HeldAddresses() []netip.Addr {
 	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.EdgeAddresses()...)
 }
@@ -89,7 +89,7 @@ func AddressOf(n uint32) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
-// A Range has its first and last address.
+// A Range is a range of addresses, from First to Last inclusive.
 type Range struct {
 	First netip.Addr `json:"first"`
 	Last  netip.Addr `json:"last"`
@@ -100,10 +100,10 @@ func (r Range) Contains(a netip.Addr) bool {
 	return r.First.IsValid() && r.First.Compare(a) <= 0 && a.Compare(r.Last) <= 0
 }
 
-// String is "first-last".
+// String returns "first-last".
 func (r Range) String() string { return r.First.String() + "-" + r.Last.String() }
 
-// Short is String, or the address if there is only one.
+// Short returns "first-last", or the address if there is only one.
 func (r Range) Short() string {
 	if r.First == r.Last {
 		return r.First.String()
@@ -111,7 +111,7 @@ func (r Range) Short() string {
 	return r.String()
 }
 
-// Size is the number of addresses in r, at most 2^31-1. It is 0 unless r is IPv4.
+// Size returns the number of addresses in r, at most 2^31-1. It returns 0 unless r is IPv4.
 func (r Range) Size() int {
 	if !r.First.Is4() || !r.Last.Is4() || r.Last.Less(r.First) {
 		return 0
@@ -125,7 +125,7 @@ func Inside(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && HostAddress(p, 1).Compare(a) <= 0 && a.Compare(HostAddress(p, -1)) <= 0
 }
 
-// Host is the prefix of the single address a.
+// Host returns the prefix of the single address a.
 func Host(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 func (r Range) sizeWithout(holes []Range) int {
@@ -141,7 +141,7 @@ func AnyContains(all []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// MergedPrefixes returns the same addresses in the fewest prefixes, sorted. None: nil.
+// MergedPrefixes returns the addresses of all in the fewest prefixes, sorted. It returns nil if all is empty.
 func MergedPrefixes(all []netip.Prefix) []netip.Prefix {
 	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
@@ -163,7 +163,7 @@ func MergedPrefixes(all []netip.Prefix) []netip.Prefix {
 	return out
 }
 
-// List is AddressList of sorted addresses.
+// List returns addresses for messages: sorted, separated by commas.
 func List(addresses []netip.Addr) string {
 	return AddressList(slices.SortedFunc(slices.Values(addresses), netip.Addr.Compare))
 }
@@ -205,7 +205,7 @@ func (r Range) Without(holes []Range) []Range {
 	return append(out, r)
 }
 
-// Merged are the same addresses in the fewest ranges, sorted.
+// Merged returns the addresses of in, in the fewest ranges, sorted.
 func Merged(in []Range) []Range {
 	var out []Range
 	byFirst := func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) }

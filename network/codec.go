@@ -22,7 +22,7 @@ const CurrentPlanVersion PlanVersion = 1
 // A NewerPlanError reports a plan that a newer version of oooi wrote.
 type NewerPlanError struct{ Version PlanVersion }
 
-// Error names the version of the plan and the latest one that is supported.
+// Error returns a message with the version of the plan and the newest version that this program reads.
 func (e NewerPlanError) Error() string {
 	return fmt.Sprintf("the plan has version %d of the format, but this version of oooi reads up to %d", e.Version, CurrentPlanVersion)
 }
@@ -77,7 +77,7 @@ func (n Network) Dashed(length int) string {
 }
 
 // Hash returns a hash of what n serves. Compare hashes of one release of oooi only: another release may write other
-// fields. 0: n cannot be written.
+// fields. It returns 0 if n cannot be written as JSON.
 func (n Network) Hash() uint32 {
 	b, err := json.Marshal(n)
 	if err != nil {

@@ -33,14 +33,14 @@ type DHCP struct {
 	// DomainName is option 15, SearchDomains option 119 (RFC 3397).
 	DomainName    string   `json:"domainName,omitempty"`
 	SearchDomains []string `json:"searchDomains,omitempty"`
-	// MTU is option 26 in bytes, 0: not sent.
+	// MTU is option 26 in bytes. 0: it is not sent.
 	MTU int `json:"mtu,omitempty"`
 	// NTPServers are those that the user set. [Network.TimeServers] is option 42.
 	NTPServers []netip.Addr `json:"ntpServers,omitempty"`
 	// Relays are the giaddr addresses of the relay agents that are answered. Packets of
 	// other relay agents are dropped.
 	Relays []netip.Addr `json:"relays,omitempty"`
-	// IgnoreUnknownClients: only VMs of the cluster are answered.
+	// IgnoreUnknownClients is true if edges answer only VMs of the cluster.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
 	// ReservedForVMs is the number of addresses in Range that unknown clients never get, for the NodePools' VMs.
 	ReservedForVMs int `json:"reservedForVMs,omitempty"`
@@ -59,7 +59,7 @@ type Route struct {
 	Via         netip.Addr   `json:"via"`
 }
 
-// String is "destination via router".
+// String returns "destination via router".
 func (r Route) String() string { return r.Destination.String() + " via " + r.Via.String() }
 
 // RouteList returns routes for messages: in the given order, separated by commas.
@@ -67,10 +67,10 @@ func RouteList(routes []Route) string {
 	return strings.Join(Texts(routes), ", ")
 }
 
-// Addresses is the number of addresses that DHCP can assign. Reservations outside Range are not counted.
+// Addresses returns the number of addresses that DHCP can assign. It does not count reservations outside Range.
 func (d DHCP) Addresses() int { return d.Range.sizeWithout(d.Exclude) }
 
-// Unassigned is the number of addresses in Range that a VM without a reservation can get.
+// Unassigned returns the number of addresses in Range that a VM without a reservation can get.
 func (d DHCP) Unassigned() int {
 	taken := slices.Clone(d.Exclude)
 	for _, a := range d.Named {
@@ -82,7 +82,7 @@ func (d DHCP) Unassigned() int {
 	return d.Range.sizeWithout(taken)
 }
 
-// Assignable returns at most so many addresses that VMs can have: the reservations first, then those in Range.
+// Assignable returns addresses that VMs can have, at most as many as most: those of reservations first, then those in Range.
 func (d DHCP) Assignable(most int) []netip.Addr {
 	var out []netip.Addr
 	for _, r := range d.Reservations {
@@ -117,8 +117,8 @@ const (
 	PodDNSPort    = 8053
 )
 
-// TimeServers are the servers of option 42: those that the user set, else the service VIP if edges run NTP. The plan
-// does not have this default, because edges of a release without NTP read the same plan.
+// TimeServers returns the servers of option 42: those that the user set, else the service VIP if edges run NTP. The
+// plan does not have this default, because edges of a release without NTP read the same plan.
 func (n Network) TimeServers() []netip.Addr {
 	if len(n.DHCP.NTPServers) == 0 && n.Runs(ServiceNTP) && n.ServiceVIP.IsValid() {
 		return []netip.Addr{n.ServiceVIP}

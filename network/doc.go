@@ -9,4 +9,9 @@
 // next-hop VIP (the address that VMs route through; nothing serves on it), the
 // service VIP (DNS and the published endpoints), every address that HyperShift
 // published as a bare IP, and one edge address of its own.
+//
+// A NAD is a NetworkAttachmentDefinition. The edge NAD is the one that oooi creates for edges. A network is primary if
+// VMs boot from it, and secondary otherwise. A client network is behind the gateway, and edges accept its hosts as
+// clients. The plan in force is the last plan that the operator applied: edges serve it. An Error is confined if it
+// refuses only its own network. A hint is a problem with severity Info. docs/glossary.md has further words.
 package network

@@ -88,7 +88,7 @@ type LoadBalancer struct {
 	// the ingress itself (base domain passthrough).
 	HostedService string             `json:"hostedService,omitempty"`
 	Ports         []LoadBalancerPort `json:"ports,omitempty"`
-	// NoIPv4: it has IPv6 addresses only. IPv6: it has at least one IPv6 address.
+	// NoIPv4 is true if the Service has only IPv6 cluster IPs. IPv6 is true if it has at least one.
 	NoIPv4 bool `json:"noIPv4,omitempty"`
 	IPv6   bool `json:"ipv6,omitempty"`
 	// Addresses at which clients reach it. Empty: none is known.
@@ -99,8 +99,8 @@ type LoadBalancer struct {
 	Endpoints bool `json:"endpoints,omitempty"`
 	// Sources are the client ranges that it admits, sorted, at most MaxLoadBalancerSources. Empty: all clients.
 	Sources []netip.Prefix `json:"sources,omitempty"`
-	// SourcesHidden: edges cannot enforce its ranges, because they see the addresses of nodes only, or because there
-	// are too many ranges.
+	// SourcesHidden is true if edges cannot enforce the client ranges of the Service, because they see the addresses of
+	// nodes only, or because there are too many ranges.
 	SourcesHidden bool `json:"sourcesHidden,omitempty"`
 }
 
@@ -168,7 +168,7 @@ type Endpoint struct {
 	Port      uint16       `json:"port"`
 	Match     Match        `json:"match"`
 	Backend   Backend      `json:"backend"`
-	// Former: HyperShift published the endpoint at these Hosts and Addresses before, and VMs may have stored them.
+	// Former is true if HyperShift published the endpoint at these Hosts and Addresses before. VMs may have stored them.
 	Former bool `json:"former,omitempty"`
 	// LoadBalancer is the address of a load balancer that also answers for the endpoint, at Port. On a network that
 	// has the address, Hosts resolve to it. Zero: none.
@@ -181,7 +181,7 @@ func (e Endpoint) NeededByNodes() bool {
 	return e.Origin == OriginHyperShift && PublishedAt(e.Name).Need != NeedNone
 }
 
-// Place is what VMs dial, for messages: "api.example.com:6443". Several places are separated by commas.
+// Place returns what VMs dial, for messages: "api.example.com:6443". Several places are separated by commas.
 func (e Endpoint) Place() string {
 	all := append(Lowered(e.Hosts), Texts(e.Addresses)...)
 	for i, host := range all {
@@ -190,11 +190,11 @@ func (e Endpoint) Place() string {
 	return strings.Join(all, ", ")
 }
 
-// Subject is the subject of problems about e.
+// Subject returns the subject of problems about e.
 func (e Endpoint) Subject() problem.Subject { return problem.Subject{Kind: "Endpoint", Name: e.Name} }
 
-// ClusterIP is the address at which e's Service has the port of e. Zero: there is no such address, or the Service has
-// another port.
+// ClusterIP returns the address at which e's Service has the port of e. It returns the zero Addr if there is no such
+// address, or if the Service has another port.
 func (e Endpoint) ClusterIP() netip.Addr {
 	if e.Backend.Kind != BackendPods || e.Backend.Port != e.Port {
 		return netip.Addr{}
@@ -202,7 +202,7 @@ func (e Endpoint) ClusterIP() netip.Addr {
 	return e.Backend.ClusterIP
 }
 
-// SortedEndpoints sorts by origin and name, so that the order in which objects were listed has no effect.
+// SortedEndpoints returns endpoints sorted by origin and name, so that the order in which objects were listed has no effect.
 func SortedEndpoints(in []Endpoint) []Endpoint {
 	order := []Origin{OriginHyperShift, OriginService, OriginApps, OriginRegistry}
 	out := slices.Clone(in)
@@ -218,7 +218,7 @@ func SortedEndpoints(in []Endpoint) []Endpoint {
 	return out
 }
 
-// Lowered returns host names in lower case without trailing dot, sorted, each once.
+// Lowered returns host names in lower case without trailing dot, sorted, without duplicates.
 func Lowered(hosts []string) []string {
 	var out []string
 	for _, h := range hosts {
@@ -228,7 +228,7 @@ func Lowered(hosts []string) []string {
 	return slices.Compact(out)
 }
 
-// TrueFirst compares a and b. True comes before false.
+// TrueFirst compares a and b for sorting: it returns a negative number if only a is true, and 0 if they are equal.
 func TrueFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -239,7 +239,7 @@ func TrueFirst(a, b bool) int {
 	return 1
 }
 
-// Without returns the elements of all for which drop is false. None: nil.
+// Without returns the elements of all for which drop returns false, or nil if there are none.
 func Without[T any](all []T, drop func(T) bool) []T {
 	var out []T
 	for _, x := range all {

@@ -1,5 +1,5 @@
-// This file holds the annotation keys and the fields of objects that problems name. The user changes them to solve a
-// problem.
+// This file holds the annotation keys and the fields of objects that problems name. The user changes their values to
+// solve a problem.
 
 package network
 

@@ -20,8 +20,8 @@ type Lease struct {
 	MAC string `json:"mac"`
 	// VM is the name of the cluster's VM with this MAC. Empty: an unknown client.
 	VM string `json:"vm,omitempty"`
-	// Expires is never before the end of the client's lease. It is written ahead, so
-	// most renewals write nothing. Whole seconds.
+	// Expires is never before the end of the client's lease. Servers write a later time than that, so that most
+	// renewals write nothing. It has whole seconds.
 	Expires time.Time `json:"expires"`
 	// Version is the version of the stored object. A client may release its lease and get an equal one within the
 	// same second; only the version distinguishes the two. Empty: unknown, or the store has no versions.

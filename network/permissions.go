@@ -82,7 +82,7 @@ func (p Permissions) NodeLabel(key string) bool {
 	return permitted
 }
 
-// ControlPlaneRoles are the labels of control plane nodes, and the keys of their taints.
+// ControlPlaneRoles returns the labels of control plane nodes, which are also the keys of their taints.
 func ControlPlaneRoles() []string {
 	return []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 }

@@ -30,7 +30,7 @@ type Plan struct {
 	LostPlaces []Endpoint `json:"lostPlaces,omitempty"`
 }
 
-// WithEach returns p with a copy of each network that change has changed.
+// WithEach returns p with copies of its networks, each changed by change.
 func (p Plan) WithEach(change func(n *Network)) Plan {
 	out := p
 	out.Networks = slices.Clone(p.Networks)
@@ -120,7 +120,8 @@ type View struct {
 	// Zones for which the server is authoritative: a name in them without a record gets NXDOMAIN, and is not forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
-	// OwnNamesOnly: no question is forwarded, whatever the upstreams are. A name that the edge does not know gets REFUSED.
+	// OwnNamesOnly is true if no query is forwarded, whatever the upstreams are. A name that the edge does not know
+	// gets REFUSED.
 	OwnNamesOnly bool `json:"ownNamesOnly,omitempty"`
 }
 
@@ -160,7 +161,7 @@ type Listener struct {
 	Default string `json:"default,omitempty"`
 }
 
-// Name is "address:port".
+// Name returns "address:port".
 func (l Listener) Name() string { return netip.AddrPortFrom(l.Address, l.Port).String() }
 
 // A Forward sends connections with one of ServerNames to Backend.
@@ -204,15 +205,15 @@ type Backend struct {
 	// ClusterIP is dialed until an EndpointSlice is found. Zero: a headless Service, an
 	// unknown ClusterIP, or another kind of backend.
 	ClusterIP netip.Addr `json:"clusterIP,omitzero"`
-	// ByLease: the backend is all VMs with a lease, at TargetPort, because the EndpointSlices of Service have edges in
-	// place of VMs.
+	// ByLease is true if the backend is all VMs with a lease, at TargetPort, because the EndpointSlices of Service have
+	// edges in place of VMs.
 	ByLease bool `json:"byLease,omitempty"`
 	// HTTPProxy is the "host:port" of a proxy that gets a CONNECT request for an external host. Empty: the host is
 	// dialed directly.
 	HTTPProxy string `json:"httpProxy,omitempty"`
 }
 
-// VMPort returns the port at which VMs answer for b. 0: VMs do not answer for b, or the port is unknown.
+// VMPort returns the port at which VMs answer for b. It returns 0 if VMs do not answer for b, or if the port is unknown.
 func (b Backend) VMPort() uint16 {
 	switch {
 	case b.Kind != BackendVMs:
@@ -274,7 +275,7 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Attachments returns what the networks of p are attached to, in their order.
+// Attachments returns the attachments of p's networks, in their order.
 func (p Plan) Attachments() []Attachment {
 	var out []Attachment
 	for _, n := range p.Networks {
@@ -293,7 +294,7 @@ func (p Plan) JSON() []byte {
 	return append(b, '\n')
 }
 
-// Problem returns a problem about n, which is named in its arguments.
+// Problem returns a problem about n. Argument network has the name of n.
 func (n Network) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
 	return n.Attachment.Problem(c, args, keys...)
 }
@@ -326,10 +327,10 @@ func (t Toleration) OfControlPlane() bool {
 	return t.Key == "" || slices.Contains(ControlPlaneRoles(), t.Key)
 }
 
-// AnswersPods reports whether the edges of n answer DNS questions of pods.
+// AnswersPods reports whether the edges of n answer DNS queries from pods of the management cluster.
 func (n Network) AnswersPods() bool { return n.DNS.Pods.Name != "" }
 
-// AnswersPods reports whether edges of p answer DNS questions of pods.
+// AnswersPods reports whether edges of p answer DNS queries from pods of the management cluster.
 func (p Plan) AnswersPods() bool { return slices.ContainsFunc(p.Networks, Network.AnswersPods) }
 
 // AllServices returns the servers of an edge, in the order in which a network lists them.

@@ -103,8 +103,8 @@ func (s BootStep) SeenBy() Service {
 	return ServiceDHCP
 }
 
-// BootSteps returns the steps that edges of n see, in their order. The last one ends the boot. None: no VM boots from
-// n, or edges do not assign its addresses.
+// BootSteps returns the steps that edges of n see, in their order. The last one ends the boot. It returns nil if no VM
+// boots from n, or if edges do not assign the addresses of n.
 func (n Network) BootSteps() (out []BootStep) {
 	if !n.Primary || !n.Runs(ServiceDHCP) {
 		return nil
@@ -119,7 +119,7 @@ func (n Network) BootSteps() (out []BootStep) {
 	return out
 }
 
-// BootStep returns the step that a connection to b is. Empty: none.
+// BootStep returns the step that a connection to b is, or "" if the connection is not a step.
 func (b Backend) BootStep() BootStep {
 	if b.Kind != BackendPods {
 		return ""
@@ -135,7 +135,7 @@ func (b Backend) BootStep() BootStep {
 	return ""
 }
 
-// BootStepOf returns the step that a connection to the backend of this name is. Empty: none.
+// BootStepOf returns the step that a connection to the backend of this name is, or "" if the connection is not a step.
 func (n Network) BootStepOf(backend string) BootStep {
 	i := slices.IndexFunc(n.Backends, func(b Backend) bool { return b.Name == backend })
 	if i < 0 {
@@ -144,7 +144,7 @@ func (n Network) BootStepOf(backend string) BootStep {
 	return n.Backends[i].BootStep()
 }
 
-// IgnitionNames returns the names that VMs ask for to reach Ignition. None: Ignition is published at a bare IP.
+// IgnitionNames returns the names that VMs resolve to reach Ignition. It returns nil if Ignition is published at a bare IP.
 func (n Network) IgnitionNames() (out []string) {
 	for _, l := range n.Listeners {
 		for _, f := range l.Forwards {

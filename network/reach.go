@@ -28,7 +28,7 @@ const (
 	ThroughPods Way = "pods"
 )
 
-// A Reach is what decides how VMs and edges of one network reach an address.
+// A Reach has the facts that decide how VMs and edges of one network reach an address.
 type Reach struct {
 	// CIDR of the network. Zero: unknown, so nothing is on the network.
 	CIDR netip.Prefix
@@ -40,14 +40,14 @@ type Reach struct {
 	Clients []netip.Prefix
 	// Links are the CIDRs of other networks that all VMs of this one are on.
 	Links []netip.Prefix
-	// Unserved: all VMs are also on networks whose addresses are unknown.
+	// Unserved is true if all VMs are also on networks whose addresses are unknown.
 	Unserved        bool
 	InHostedCluster []netip.Prefix
 	// NodeAPI is an address that each VM has itself. Zero: unknown.
 	NodeAPI netip.Addr
 }
 
-// Reach returns a Reach from n. It lacks Links and InHostedCluster, which the plan does not have.
+// Reach returns the Reach of n. Links, Unserved, InHostedCluster and NodeAPI are not set, because the plan does not have them.
 func (n Network) Reach() Reach {
 	r := Reach{CIDR: n.CIDR, Held: slices.Concat(n.HeldAddresses(), n.PublishedAddresses), Clients: n.ClientNetworks}
 	if n.Primary && n.DHCP.Router != n.NextHopVIP {
@@ -100,8 +100,8 @@ func hostOn(p netip.Prefix, a netip.Addr) Way {
 	return Unreachable
 }
 
-// special reports whether a is in a block of NoDestinations without hosts. In a block of a single address, a cloud
-// answers.
+// special reports whether a is in a block of NoDestinations without hosts. A block of a single address has a host: the
+// metadata service of a cloud.
 func special(a netip.Addr) bool {
 	block, ok := SpecialBlock(a)
 	return ok && !block.IsSingleIP()
@@ -111,7 +111,7 @@ func special(a netip.Addr) bool {
 // network.
 const MinClientBits = 8
 
-// ClientRoutes returns the routes that edges of n have to client networks. Empty: none.
+// ClientRoutes returns the routes that edges of n have to client networks.
 func (n Network) ClientRoutes() []Route {
 	var out []Route
 	for _, p := range n.ClientNetworks {
@@ -145,9 +145,9 @@ func (n Network) Resolved(e Endpoint) netip.Addr {
 // portDNSOverTLS is the port of DNS servers over TLS (RFC 7858).
 const portDNSOverTLS = 853
 
-// NoDestinations are the IPv4 prefixes that edges never dial for VMs on any cluster: addresses without hosts, of the
-// edge's own pod or node, and of the cloud. 100.100.100.200 and 168.63.129.16 are the metadata services of Alibaba
-// Cloud and Azure, as 169.254.169.254 is on other clouds.
+// NoDestinations returns the IPv4 prefixes that edges never dial for VMs on any cluster: addresses without hosts,
+// addresses of the edge's own pod or node, and addresses of the cloud. 100.100.100.200 and 168.63.129.16 are the
+// metadata services of Alibaba Cloud and Azure, as 169.254.169.254 is on other clouds.
 func NoDestinations() []netip.Prefix {
 	all := [...]string{"0.0.0.0/8", "100.100.100.200/32", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16", "224.0.0.0/3"}
 	out := make([]netip.Prefix, 0, len(all))

@@ -46,7 +46,7 @@ type Request struct {
 	Apps Record `json:"apps,omitzero"`
 	// FurtherApps are other names of the ingress. They resolve to the addresses of Apps, or to those of an Endpoint.
 	FurtherApps []string `json:"furtherApps,omitempty"`
-	// ManagementDNS: edges answer DNS questions of pods of the management cluster, too.
+	// ManagementDNS is true if edges also answer DNS queries from pods of the management cluster.
 	ManagementDNS bool      `json:"managementDNS,omitempty"`
 	AccessLog     AccessLog `json:"accessLog,omitempty"`
 	// Access is what the user opens to the management cluster.
@@ -111,8 +111,8 @@ type Attachment struct {
 	// EdgeNADConfig is the CNI configuration of the edge NAD, which assigns the edges'
 	// addresses. Empty: the edges use the NAD of the VMs (OVN localnet on nodes with CRI-O).
 	EdgeNADConfig string `json:"edgeNADConfig,omitempty"`
-	// AboveNAD: edges join the NAD of the VMs without addresses. The interface of EdgeNADConfig is on top of that
-	// interface (OVN layer2, and localnet on nodes without CRI-O).
+	// AboveNAD is true if edges join the NAD of the VMs without addresses. The interface of EdgeNADConfig is on top of
+	// that interface (OVN layer2, and localnet on nodes without CRI-O).
 	AboveNAD bool `json:"aboveNAD,omitempty"`
 	// VIPNADConfig is the CNI configuration of a second NAD for the edges, whose interface holds the VIPs and the
 	// published addresses and is not connected to any link. Empty: the interface on the network holds them.
@@ -122,7 +122,7 @@ type Attachment struct {
 // String is "namespace/name".
 func (a Attachment) String() string { return a.Namespace + "/" + a.Name }
 
-// NetworkName is the Name of the Network on this attachment.
+// NetworkName returns the Name of the Network on this attachment.
 func (a Attachment) NetworkName() string { return a.Namespace + "." + a.Name }
 
 // Settings are the user's settings for one network. Zero means the default, which Derive sets.
@@ -146,16 +146,16 @@ type Settings struct {
 	Upstreams     *Upstreams   `json:"upstreams,omitempty"`
 	// Records are additional names to answer, as the user wrote them.
 	Records []Record `json:"records,omitempty"`
-	// IgnoreUnknownClients: DHCP answers only the cluster's own VMs.
+	// IgnoreUnknownClients is true if DHCP answers only the cluster's own VMs.
 	IgnoreUnknownClients bool `json:"ignoreUnknownClients,omitempty"`
 }
 
-// Problem returns a problem about s's network, which is named in its arguments.
+// Problem returns a problem about s's network. Argument network has the name of the network.
 func (s NetworkRequest) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
 	return s.Attachment.Problem(c, args, keys...)
 }
 
-// Problem returns a problem about the network of a, which is named in its arguments.
+// Problem returns a problem about the network of a. Argument network has the name of the network.
 func (a Attachment) Problem(c problem.Cause, args problem.Args, keys ...string) problem.Problem {
 	all := problem.Args{"network": {a.String()}}
 	maps.Copy(all, args)
@@ -186,8 +186,7 @@ type PlacementRequest struct {
 	PriorityClass string `json:"priorityClass,omitempty"`
 }
 
-// Selects reports whether the user wants server x. The answer does not apply to secondary networks, where DHCP is the
-// only server.
+// Selects reports whether the user wants server x. Edges of a secondary network run only DHCP, whatever Selects returns.
 func (s Settings) Selects(x Service) bool { return s.Services == nil || slices.Contains(s.Services, x) }
 
 // SameNetwork reports whether a and b are the same layer-2 network.

@@ -1,5 +1,5 @@
-// This file decides what a trial does on a network: what must work for a VM there, and what must not answer. Package
-// edge/trial runs it.
+// This file decides the trials on a network. A trial tests what must work for a VM there, or what must not answer.
+// Package edge/trial runs it.
 
 package network
 
@@ -22,9 +22,9 @@ const (
 	TrialName TrialKind = "name"
 	// TrialTime asks the server At for the time.
 	TrialTime TrialKind = "time"
-	// TrialEndpoint connects to At by TLS with server name Name, and expects Backend to answer.
+	// TrialEndpoint connects to At over TLS with server name Name, and expects Backend to answer.
 	TrialEndpoint TrialKind = "endpoint"
-	// TrialRefused connects to At by TLS with server name Name, and expects that no backend answers.
+	// TrialRefused connects to At over TLS with server name Name, and expects that no backend answers.
 	TrialRefused TrialKind = "refused"
 )
 
@@ -64,7 +64,7 @@ const (
 	ntpPort     = 123
 )
 
-// Trials returns what a host with this address tries. It tries only DHCP on a network without servers.
+// Trials returns the trials of a host with the address from. On a network without servers, there is only TrialDHCP.
 func (n Network) Trials(from netip.Addr) []Trial {
 	out := []Trial{{Kind: TrialDHCP, Optional: n.DHCP.IgnoreUnknownClients || !n.Runs(ServiceDHCP)}}
 	if n.Runs(ServiceDNS) {
@@ -79,7 +79,8 @@ func (n Network) Trials(from netip.Addr) []Trial {
 	return out
 }
 
-// nameTrials resolve the names of the view for clients at this address, and a name that does not exist.
+// nameTrials returns trials that resolve the names of the view for a client with the address from, and one for a name
+// that does not exist.
 func (n Network) nameTrials(from netip.Addr) (out []Trial) {
 	at := netip.AddrPortFrom(n.ServiceVIP, PortDNS)
 	in := func(p netip.Prefix) bool { return p.Contains(from) }
@@ -92,8 +93,8 @@ func (n Network) nameTrials(from netip.Addr) (out []Trial) {
 	return append(out, Trial{Kind: TrialName, Name: refusedName, At: at})
 }
 
-// listenerTrials connect to each backend by each of its names. On a listener without a default, they also try a name
-// that is not in the plan.
+// listenerTrials returns trials that connect to each backend of l with each of its names. If l has no default, one
+// trial uses a name that is not in the plan.
 func (n Network) listenerTrials(l Listener) (out []Trial) {
 	at := netip.AddrPortFrom(l.Address, l.Port)
 	for _, f := range l.Forwards {
@@ -111,7 +112,7 @@ func (n Network) needs(name string) bool {
 	return slices.ContainsFunc(n.NeededBackends(), func(b Backend) bool { return b.Name == name })
 }
 
-// NeededBackends are the backends that nodes need to become a working part of their cluster.
+// NeededBackends returns the backends that nodes need to become a working part of their cluster.
 func (n Network) NeededBackends() (out []Backend) {
 	for _, b := range n.Backends {
 		if b.Kind == BackendPods && PublishedBy(b.Service).Need != NeedNone {
@@ -128,8 +129,8 @@ func triedName(name string) string {
 	return name
 }
 
-// NextHop returns the router that VMs on n use for packets to a. If VMs get no route from DHCP, it is the next-hop
-// VIP: they reach the edges through it. Zero: a is on the link.
+// NextHop returns the router that VMs on n use for packets to a. If VMs get no route from DHCP, it is the next-hop VIP,
+// through which they reach the edges. It returns the zero Addr if a is in n's CIDR.
 func (n Network) NextHop(a netip.Addr) netip.Addr {
 	if n.CIDR.Contains(a) {
 		return netip.Addr{}

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Validate returns all violations in p joined, or nil.
+// Validate returns all violations in p, as joined errors, or nil.
 func (p Plan) Validate() error {
 	var errs []error
 	names := map[string]bool{}

@@ -23,7 +23,7 @@ const (
 	NTP      Program = "ntp"
 )
 
-// A Metric is one row of the table.
+// A Metric is one row of the table. Programs write to it as a Counter, Gauge, Histogram, Function or Own metric.
 type Metric struct {
 	Name    string
 	Of      Program
@@ -149,17 +149,17 @@ func (s Set) Forget(labels prometheus.Labels) {
 	}
 }
 
-// Compute registers how a metric is computed.
+// Compute registers value as the function that computes the metric f.
 func (s Set) Compute(f Function, value func() float64) {
 	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: f.Name, Help: f.Help}, value))
 }
 
-// Exports reports whether a program of an edge has the metric with a name.
+// Exports reports whether program, a program of an edge, has the metric name.
 func Exports(program, name string) bool {
 	return slices.ContainsFunc(table, func(m Metric) bool { return string(m.Of) == program && m.Name == name })
 }
 
-// Bool is 1 for true and 0 for false.
+// Bool returns 1 for true and 0 for false.
 func Bool(yes bool) float64 {
 	if yes {
 		return 1

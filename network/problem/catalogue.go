@@ -16,11 +16,11 @@ type Cause string
 type Entry struct {
 	Cause  Cause
 	Reason Reason
-	// Severity is the highest one of problems with this cause. An Error becomes a Warning if everything except the
-	// faulty part can be served. While an edge starts, its problem is Waiting.
+	// Severity is the highest severity that problems with this cause have. An Error becomes a Warning if everything
+	// except the faulty part can be served. While an edge starts, its problem is Waiting.
 	Severity Severity
-	// Mistake: the user's objects alone show the problem. Then oooi lint finds it even as a Warning or Waiting, and
-	// oooi plan names it first if nothing is worse.
+	// Mistake is true if the user's objects alone show the problem. Then oooi lint finds it even as a Warning or
+	// Waiting, and oooi plan names it first if nothing is worse.
 	Mistake bool
 	// Subject is what {subject} stands for, in words.
 	Subject string
@@ -62,8 +62,8 @@ type Severity string
 
 // The severities, the highest first.
 const (
-	// SeverityError: the user must act. Nothing of the plan is applied, and running edges
-	// keep the previous plan. If the Error is confined, this is so for one network only.
+	// SeverityError: the user must act. Nothing of the plan is applied, and running edges keep the previous plan. If
+	// the Error is confined, only its network is not applied.
 	SeverityError Severity = "Error"
 	// SeverityWaiting: a part is not served until something else exists.
 	SeverityWaiting Severity = "Waiting"
@@ -84,5 +84,5 @@ func (s Severity) rank() int {
 	return len(known)
 }
 
-// Compare is negative if s is higher than other.
+// Compare returns a negative number if s is higher than other.
 func (s Severity) Compare(other Severity) int { return cmp.Compare(s.rank(), other.rank()) }

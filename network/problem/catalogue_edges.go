@@ -2,7 +2,7 @@
 
 package problem
 
-// checkServers is how to find out why a server of an edge does not serve.
+// checkServers is the fix that says how to find out why a server of an edge does not serve.
 const checkServers = "Look at the log of its container."
 
 // Edges, and what the operator applies.

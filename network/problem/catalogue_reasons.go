@@ -13,14 +13,14 @@ type Traits struct {
 	// Page of docs/ with more, such as "networks.md". Empty: none.
 	Page string
 	Rank Rank
-	// AboutEdges: the problems are about edges that exist, not about the plan.
+	// AboutEdges is true if the problems are about edges that exist, not about the plan.
 	AboutEdges bool
-	// Follows: the problems are often the effect of another one, such as an address conflict, two pods of one edge, a
-	// refused object or a small range.
+	// Follows is true if the problems are often the effect of another problem, such as an address conflict, two pods of
+	// one edge, a refused object or a small range.
 	Follows bool
 }
 
-// A Rank orders reasons of one severity. Most have the zero value.
+// A Rank orders reasons of one severity: the lowest comes first. Most reasons have the zero value.
 type Rank int
 
 const (

@@ -2,7 +2,7 @@
 
 package problem
 
-// checkTimeSources says how to find out why a clock is not synchronized.
+// checkTimeSources is the fix for a clock that is not synchronized.
 const checkTimeSources = "Check the time sources of that node: chronyc sources."
 
 var (

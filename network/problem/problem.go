@@ -32,10 +32,10 @@ func (s Subject) String() string {
 // error text of another program.
 type Args map[string]Values
 
-// Values are those of one argument: one value, or a list.
+// Values are the values of one argument: one value, or a list.
 type Values []string
 
-// String is vs in words.
+// String returns vs as a list for messages.
 func (vs Values) String() string { return strings.Join(vs, ", ") }
 
 // MarshalJSON writes one value as a string, and a list as an array.
@@ -65,14 +65,14 @@ type Problem struct {
 	// paths ("spec.services"). Empty: no key helps.
 	Keys []string `json:"keys,omitempty"`
 	Args Args     `json:"args,omitempty"`
-	// Confined is true for an Error of one network if VMs boot from another one. That network is left out or stays as
-	// it runs, and everything else is applied. In Facts, each Error of one network is confined: only Derive knows which
-	// others VMs boot from.
+	// Confined is true for an Error of one network if VMs boot from another one. That network is left out, or stays as
+	// it is if it runs, and everything else is applied. In Facts, each Error of one network is confined, because only
+	// Derive knows from which networks VMs boot.
 	Confined bool `json:"confined,omitempty"`
 }
 
-// New returns a problem with the Reason and Severity that the catalogue has for
-// cause c. keys are what the user can change, the best first.
+// New returns a problem with the Reason and Severity that the catalogue has for cause c. keys are what the user can
+// change to solve the problem, the best first.
 func New(c Cause, subject Subject, args Args, keys ...string) Problem {
 	e, _ := c.Entry()
 	return Problem{Reason: e.Reason, Cause: c, Severity: e.Severity, Subject: subject, Keys: keys, Args: args}
@@ -98,7 +98,7 @@ func (p Problem) Level() Severity { return p.Severity }
 // Blocks reports whether p prevents the plan from being applied.
 func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confined }
 
-// Waits reports whether p ends as soon as another object exists.
+// Waits reports whether p is Waiting: it ends as soon as another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
 // Mistake reports whether p is a Warning or Waiting about what a user wrote: an annotation without effect, or an Entry
@@ -111,7 +111,7 @@ func (p Problem) Mistake() bool {
 // Problems, in the order in which they were found.
 type Problems []Problem
 
-// BySeverity returns ps sorted by severity, the highest first. The order of equal ones does not change.
+// BySeverity returns ps sorted by severity, the highest first. Problems with the same severity keep their order.
 func (ps Problems) BySeverity() Problems {
 	out := slices.Clone(ps)
 	slices.SortStableFunc(out, func(a, b Problem) int { return a.Level().Compare(b.Level()) })
