@@ -41,7 +41,7 @@ func (r Report) standing() (lines []string, others []ReportProblem) {
 	return append(lines, shared...), others
 }
 
-// opened has a row for each destination: how it is reached, and which callers may use it.
+// opened returns rows about what is open: one for each destination, then how callers reach them, and which callers may.
 func (v view) opened() []row {
 	a := v.n.Access
 	if !a.Opens() {
@@ -98,7 +98,7 @@ func (v view) accessService() string {
 // AlsoAdmitted are callers that are admitted in addition to management-access-from.
 const AlsoAdmitted = "and those of the ingress and of monitoring, which HyperShift's own policies admit"
 
-// Destination is what callers of d reach.
+// Destination returns a text for what callers of d reach.
 func Destination(d network.AccessDestination) string {
 	names := ""
 	if len(d.Names) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// beyond says which hosts behind the gateway edges answer, and where.
+// beyond returns rows about the hosts behind the gateway that edges answer, and about where edges answer them.
 func (v view) beyond() []row {
 	if len(v.n.ClientNetworks) == 0 {
 		return nil

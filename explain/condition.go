@@ -41,14 +41,14 @@ type Status struct {
 	Settings string
 }
 
-// Message is the condition's message, at most 4 KiB. Its last line is "(settings <hash>)", for scripts.
+// Message returns the condition's message, at most 4 KiB. Its last line is "(settings <hash>)", for scripts.
 func (r Report) Message() string {
 	return strings.Join(append(r.lines(), r.hash()), "\n")
 }
 
 func (r Report) hash() string { return fmt.Sprintf("(settings %s)", cmp.Or(r.Settings, "unknown")) }
 
-// lines leaves out the hash.
+// lines returns the lines of Message without the hash.
 func (r Report) lines() []string {
 	standing, others := r.standing()
 	tail := append(standing, r.Notes...)
@@ -56,8 +56,8 @@ func (r Report) lines() []string {
 	return slices.Concat([]string{r.Summary}, problemLines(others, r.Omitted, room), tail)
 }
 
-// unapplied leaves out problems that do not matter until the plan is applied: those that are less severe than the one
-// that prevents it. Edges that run serve the previous plan, so their problems stay.
+// unapplied returns ps without the problems that do not matter until the plan is applied: those that are less severe
+// than the one that prevents it. Edges that run serve the previous plan, so their problems stay.
 func (s Status) unapplied(ps problem.Problems) problem.Problems {
 	ofEdge := func(p problem.Problem) bool {
 		return s.Running && (p.Reason.Traits().AboutEdges || p.Reason == problem.AddressInUse && p.Level() == problem.SeverityWarning)
@@ -73,9 +73,9 @@ func (s Status) unapplied(ps problem.Problems) problem.Problems {
 	return slices.DeleteFunc(ps, func(p problem.Problem) bool { return !ofEdge(p) && p.Level().Compare(refusal) > 0 })
 }
 
-// Ordered is ps as a reader wants them: by severity, Errors that refuse the plan before confined ones, then what keeps
-// nodes from becoming Ready, then the rest, and hints last. Of equals, possible causes of others come first. A problem
-// of several networks is listed once.
+// Ordered returns ps in the order in which a reader wants them: by severity, and Errors that refuse the plan before
+// confined ones. Of these, problems that keep nodes from becoming Ready come first. Of equals, possible causes of other
+// problems come first. A problem of several networks is listed once.
 func Ordered(ps problem.Problems) problem.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b problem.Problem) int {
@@ -100,7 +100,7 @@ func mayPrevent(p problem.Problem) bool {
 	return p.Reason.Traits().Rank == problem.PreventsNodes && p.Level() != problem.SeverityInfo
 }
 
-// merged lists each problem once. Warnings and hints that differ only in their network become one.
+// merged returns ps without duplicates. It merges Warnings and hints (severity Info) that differ only in their network.
 func merged(ps problem.Problems) problem.Problems {
 	var out problem.Problems
 	at := map[string]int{}
@@ -155,10 +155,10 @@ func withText(p problem.Problem) ReportProblem {
 	return ReportProblem{p, Shorten(capital(Problem(p).String()), maxStoredText)}
 }
 
-// line is p in one line: "Error AddressConflict: what, effect, fix."
+// line returns p on one line: "Error AddressConflict: what, effect, fix."
 func (p ReportProblem) line() string { return fmt.Sprintf("%s %s: %s", p.Level(), p.Reason, p.Text) }
 
-// capital changes only a plain word.
+// capital returns s with its first word capitalized, if that word has only lower-case letters.
 func capital(s string) string {
 	first, _, _ := strings.Cut(s, " ")
 	if strings.Trim(strings.TrimRight(first, ".,:"), "abcdefghijklmnopqrstuvwxyz") != "" || s == "" {
@@ -167,7 +167,7 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Shorten cuts s to at most limit bytes, at the end of a rune, and marks the cut.
+// Shorten returns s, cut to at most limit bytes at the end of a rune. A cut text ends with "...".
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

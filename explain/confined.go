@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unchanged are the networks that run as before because of a confined Error. errors are all other Errors.
+// unchanged returns the networks that run as before because of a confined Error. errors are all other Errors.
 func (s Status) unchanged() (all []network.Network, errors problem.Problems) {
 	for _, p := range s.Problems.Of(problem.SeverityError) {
 		i := slices.IndexFunc(s.Plan.Networks, func(n network.Network) bool { return p.Confined && n.Attachment.String() == aboutNetwork(p) })
@@ -25,7 +25,7 @@ func (s Status) unchanged() (all []network.Network, errors problem.Problems) {
 	return all, errors
 }
 
-// notChanged is a sentence. Empty: no network runs as before.
+// notChanged returns a sentence about the networks in all, which run as before. It returns "" if there are none.
 func notChanged(all []network.Network) string {
 	if len(all) == 0 {
 		return ""
@@ -33,12 +33,12 @@ func notChanged(all []network.Network) string {
 	return fmt.Sprintf("The new configuration of %s is not applied, so edges there keep serving the previous one.", networkNames(all))
 }
 
-// aboutNetwork is the "namespace/name" of the network that p is about. Empty: none.
+// aboutNetwork returns the "namespace/name" of the network that p is about, or "" if there is none.
 func aboutNetwork(p problem.Problem) string {
 	return cmp.Or(p.Args["network"].String(), p.Args["nad"].String())
 }
 
-// withoutNode is a clause about the networks that confined Errors leave out. Empty: none.
+// withoutNode returns a clause about the networks that confined Errors leave out, or "" if there are none.
 func withoutNode(networks []network.Network, problems problem.Problems) string {
 	var names []string
 	for _, p := range problems.Of(problem.SeverityError) {

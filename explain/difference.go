@@ -11,13 +11,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// NetworkRemoved says what ends with the network on attachment.
+// NetworkRemoved returns a text about what ends with the network on attachment.
 func NetworkRemoved(attachment network.Attachment) string {
 	return fmt.Sprintf("Network %s is removed. Connections through its edges are closed.", attachment)
 }
 
-// NetworkChanged says what VMs notice while was becomes will: one text for changed addresses and one for closed ports,
-// if any.
+// NetworkChanged returns texts about what VMs notice when was becomes will: one about changed addresses and one about
+// closed ports, if there are any.
 func NetworkChanged(was, will network.Network) []string {
 	var out []string
 	if changes := changedAddresses(was, will); len(changes) > 0 {
@@ -30,8 +30,8 @@ func NetworkChanged(was, will network.Network) []string {
 	return out
 }
 
-// EdgeRecreated says what VMs notice while the Deployment edge is replaced. peer takes over. Empty: no other edge is
-// available.
+// EdgeRecreated returns a text about what VMs notice while the Deployment edge is replaced. peer is the edge that takes
+// over. It is empty if no other edge is available.
 func EdgeRecreated(edge, peer string) string {
 	if peer == "" {
 		return fmt.Sprintf("Recreating edge %s, the only available edge of its network. VMs get no answer until it is ready again.", edge)
@@ -39,12 +39,12 @@ func EdgeRecreated(edge, peer string) string {
 	return fmt.Sprintf("Recreating edge %s. Edge %s takes over its traffic first; open connections through %s are reset once.", edge, peer, edge)
 }
 
-// EdgeRemoved says what VMs notice when the second edge of a network is removed.
+// EdgeRemoved returns a text about what VMs notice when the second edge of a network is removed.
 func EdgeRemoved(edge string) string {
 	return fmt.Sprintf("Removing edge %s, because one edge is requested. The other edge takes over its traffic first; open connections through %s are reset once.", edge, edge)
 }
 
-// RestoredEdgeRemoved says what VMs notice when an edge that a backup tool restored is removed.
+// RestoredEdgeRemoved returns a text about what VMs notice when an edge that a backup tool restored is removed.
 func RestoredEdgeRemoved(edge string) string {
 	return fmt.Sprintf("Removing edge %s, because it was restored from a backup: other hosts may have its addresses. Open connections through %s are reset.", edge, edge)
 }
@@ -62,7 +62,7 @@ func changedAddresses(was, will network.Network) []string {
 	return out
 }
 
-// closedListeners are the addresses of edges, with the ports of was that will be closed.
+// closedListeners returns the listeners of was that will be closed, as "address:port".
 func closedListeners(was, will network.Network) []string {
 	var out []string
 	for _, l := range was.Listeners {

@@ -7,13 +7,14 @@ import "strings"
 // OptedOut is the note of the Event after everything was removed.
 const OptedOut = "The HostedCluster opted out. All oooi objects were removed from its control plane namespace."
 
-// Event is the condition's message without the settings.
+// Event returns the note of an Event about r: the condition's message without the settings.
 func (r Report) Event() string { return Shorten(strings.Join(r.lines(), "\n"), maxEvent) }
 
-// Event is the note about p.
+// Event returns the note of an Event about p.
 func (p ReportProblem) Event() string { return Shorten(p.Text, maxEvent) }
 
-// Disruptions is the note of texts of NetworkRemoved, NetworkChanged, EdgeRecreated and EdgeRemoved.
+// Disruptions returns the note of an Event about disruptions. texts are results of NetworkRemoved, NetworkChanged,
+// EdgeRecreated and EdgeRemoved.
 func Disruptions(texts []string) string {
 	return Shorten("A change is being applied. "+strings.Join(texts, " "), maxEvent)
 }

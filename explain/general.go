@@ -24,7 +24,7 @@ func TrueReasons() []TrueReason {
 	}
 }
 
-// General is the message of all problems of e. show returns what a reader calls an argument: "other MAC" for
+// General returns the message for all problems of e. show returns what a reader calls an argument: "other MAC" for
 // {otherMAC}. Fix is never empty.
 func General(e problem.Entry, show func(argument string) string) Message {
 	readable := func(template string) string {

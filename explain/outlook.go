@@ -1,4 +1,4 @@
-// This file says what problems mean for nodes, for the condition and for `oooi plan`.
+// This file decides what problems mean for nodes, for the condition and for `oooi plan`.
 
 package explain
 
@@ -49,7 +49,7 @@ type outlook struct {
 	extras []string
 }
 
-// outlookOf is decided by the worst of problems.
+// outlookOf returns the outlook, which the worst of problems decides.
 func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 	has := func(is func(problem.Problem) bool) bool {
 		return slices.ContainsFunc(problems, func(p problem.Problem) bool { return mayPrevent(p) && is(p) })
@@ -92,7 +92,8 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 // refusesControlPlane reports whether HyperShift creates no control plane because of p, which is marked Waiting.
 func refusesControlPlane(p problem.Problem) bool { return p.Cause == problem.ControlPlaneRefused }
 
-// stopsNodePools reports whether HyperShift creates no new nodes of some NodePools because of p. If they are all, another problem says it.
+// stopsNodePools reports whether HyperShift creates no new nodes of some NodePools because of p. If HyperShift creates
+// no nodes of any NodePool, another problem reports that.
 func stopsNodePools(p problem.Problem) bool {
 	return slices.Contains([]problem.Cause{problem.NodePoolRefused, problem.NodePoolPaused, problem.NodePoolNameTooLong, problem.NodePoolWithoutVolume}, p.Cause)
 }
@@ -211,8 +212,7 @@ func (o bootOutlook) lacks() need {
 	return most
 }
 
-// Without answers whether nodes on networks boot while p keeps a part from being served. effect is a clause about that
-// part.
+// Without returns whether nodes on networks boot while p keeps a part from being served. effect is a clause about that part.
 func Without(networks []network.Network, p problem.Problem) (boots Answer, effect string) {
 	lost := partOf(networks, p)
 	if lost.need <= needOnNetwork {
@@ -295,11 +295,11 @@ func parts(networks []network.Network, problems problem.Problems) []part {
 	return out
 }
 
-// maxParts is how many parts a sentence names.
+// maxParts is the maximum number of parts that a sentence names.
 const maxParts = 3
 
-// notServed is a sentence that names parts, and the effect of the first. Empty: there are no parts. yet is " yet" if
-// the user does not have to act.
+// notServed returns a sentence that names the parts in all, and the effect of the first. It returns "" if there are no
+// parts. yet is " yet" if the user does not have to act.
 func notServed(all []part, yet string) string {
 	if len(all) == 0 {
 		return ""

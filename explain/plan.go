@@ -31,7 +31,7 @@ type Preview struct {
 	Remarks []string
 	// PoolSizes are the NodePools' sizes without what an update adds.
 	PoolSizes map[string]int
-	// MaxVMs is how many VMs a network may ever have, by Network.Name. 0: unknown.
+	// MaxVMs is the maximum number of VMs of a network, by Network.Name. 0: unknown.
 	MaxVMs map[string]int
 	// EdgeNodes are the node labels that the user chose for edges. Nil: none.
 	EdgeNodes map[string]string
@@ -67,7 +67,7 @@ func WritePlan(w io.Writer, p Preview) {
 	writeProblems(w, Ordered(shown))
 }
 
-// headline answers whether nodes will become Ready. problems are ordered.
+// headline returns a text about whether nodes will become Ready. problems are ordered.
 func headline(p Preview, problems problem.Problems) string {
 	var networks []network.Network
 	if p.Plan != nil {
@@ -103,8 +103,8 @@ func headline(p Preview, problems problem.Problems) string {
 	return "nodes will become Ready."
 }
 
-// whileWaiting is the headline while parts are not served. pods is true if VMs boot from the pod network. may is the
-// outlook's clause.
+// whileWaiting returns the headline while parts are not served. pods is true if VMs boot from the pod network. may is
+// the outlook's clause.
 func whileWaiting(created, pods bool, may string, waiting []part) string {
 	switch {
 	case !created && may != "":
@@ -121,8 +121,8 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 	return "nodes will become Ready when the items marked Waiting exist."
 }
 
-// firstFix is what to do first: against an error, else against what keeps nodes from becoming Ready, else against a
-// finding. Empty: nothing.
+// firstFix returns what to do first: against an Error, else against what keeps nodes from becoming Ready, else against
+// a finding. It returns "" if there is nothing to do.
 func (p Preview) firstFix(problems problem.Problems) string {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Level() == problem.SeverityError })
 	if i < 0 {
@@ -180,7 +180,7 @@ func section(out io.Writer, title string, rows []row) {
 	w.Flush()
 }
 
-// from says where a setting was read, in parentheses.
+// from returns where the setting key was read, in parentheses.
 func (v view) from(key string) string {
 	return " (" + cmp.Or(v.Sources[v.n.Name][key], "default") + ")"
 }
@@ -193,7 +193,7 @@ func kind(a network.Attachment) string {
 	return k
 }
 
-// gets are the rows about DHCP.
+// gets returns the rows about DHCP.
 func (v view) gets() []row {
 	d := v.n.DHCP
 	if !slices.Contains(v.n.Services, network.ServiceDHCP) {
@@ -222,7 +222,7 @@ func (v view) gets() []row {
 	return append(rows, v.options()...)
 }
 
-// options are the rows about further DHCP options that are sent.
+// options returns the rows about the further DHCP options that are sent.
 func (v view) options() []row {
 	d := v.n.DHCP
 	var rows []row
@@ -256,7 +256,7 @@ func (v view) options() []row {
 	return rows
 }
 
-// unknownClients says what DHCP does for MACs of other hosts, and how many addresses they never get.
+// unknownClients returns a text about what DHCP does for MACs of other hosts, and how many addresses these hosts never get.
 func (v view) unknownClients() string {
 	d, size := v.n.DHCP, 0
 	for _, pool := range v.n.NodePools {

@@ -24,7 +24,7 @@ type Message struct {
 	Fix string
 }
 
-// String is the parts in a row.
+// String returns the parts, separated by spaces.
 func (m Message) String() string {
 	var parts []string
 	for _, s := range []string{m.What, m.Effect, m.Fix} {
@@ -35,7 +35,7 @@ func (m Message) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Problem is the message about p. For an unknown cause, it lists the arguments by name.
+// Problem returns the message about p. For an unknown cause, it lists the arguments by name.
 func Problem(p problem.Problem) Message {
 	t, ok := Template(p.Cause)
 	if !ok {
@@ -48,14 +48,14 @@ func Problem(p problem.Problem) Message {
 	return t.with(p)
 }
 
-// Template is the message for a cause, with a {name} for each argument. ok is false for an unknown cause.
+// Template returns the message for a cause, with a {name} for each argument. ok is false for an unknown cause.
 func Template(c problem.Cause) (m Message, ok bool) {
 	e, ok := c.Entry()
 	return Message{e.What, e.Effect, e.Fix}, ok
 }
 
-// with is m with p's values in place of each {name}: arguments, {subject}, {keys} (all keys) and {key} (the first).
-// "NodePool {nodePools}" becomes "NodePools ..." for several. {why} is a cause, and becomes its What.
+// with returns m with p's values in place of each {name}: arguments, {subject}, {keys} (all keys) and {key} (the
+// first). "NodePool {nodePools}" becomes "NodePools ..." for several. {why} is a cause, and becomes its What.
 func (m Message) with(p problem.Problem) Message {
 	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
 	if len(p.Keys) > 0 {
@@ -74,7 +74,7 @@ func (m Message) with(p problem.Problem) Message {
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
 }
 
-// ServerFaults is a part of a sentence. Empty: all servers serve.
+// ServerFaults returns the faults in all as a part of a sentence, or "" if there are none.
 func ServerFaults(all []reported.ServerFault) string {
 	var out []string
 	for _, f := range all {

@@ -74,14 +74,14 @@ func (v view) published(p purpose) []string {
 	return nil // The line about what is not published yet has it.
 }
 
-// Shown are the problems that the text of p has.
+// Shown returns the problems that the text of p lists.
 func (p Preview) Shown() problem.Problems {
 	_, shown := p.pending()
 	return shown
 }
 
-// pending are the titles of what HyperShift publishes after it creates the cluster, and the problems that say more. The
-// copy of the ingress is pending as well: the HostedCluster already has the type of ingress that its fix asks for.
+// pending returns the titles of what HyperShift publishes after it creates the cluster, and the other problems. The
+// copy of the ingress is pending as well: the HostedCluster already has the type of ingress that the fix asks for.
 func (p Preview) pending() (titles []string, others problem.Problems) {
 	others = slices.Clone(p.Problems)
 	ingress := purpose{PublishedService: network.PublishedService{Title: "*.apps", Endpoint: "apps", Type: "apps"}}
@@ -117,7 +117,7 @@ func no(p problem.Problem) string {
 	return "NO. " + capital(cmp.Or(m.Fix, m.What))
 }
 
-// ways says, for each host name and address of e, where connections to it end.
+// ways returns, for each host name and address of e, a text about where connections to it end.
 func (v view) ways(e network.Endpoint) []string {
 	var out []string
 	for _, h := range e.Hosts {
@@ -129,7 +129,7 @@ func (v view) ways(e network.Endpoint) []string {
 	return out
 }
 
-// way says where a connection to dialed ends. at is the address that dialed resolves to.
+// way returns a text about where a connection to dialed ends. at is the address that dialed resolves to.
 func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 	port := fmt.Sprintf("%s:%d", dialed, e.Port)
 	if v.n.HasLoadBalancer(e) {
@@ -264,7 +264,7 @@ func (v view) records() []string {
 	return out
 }
 
-// upstream is about names that the plan does not have.
+// upstream returns a text about names that the plan does not have.
 func (v view) upstream() string {
 	if !slices.Contains(v.n.Services, network.ServiceDNS) {
 		return "not answered by oooi" + v.from(network.KeyServices)
@@ -279,7 +279,7 @@ func (v view) upstream() string {
 	return "do not exist" + from
 }
 
-// upstreams are the DNS servers that the user set, and how edges reach them.
+// upstreams returns the DNS servers that the user set, and how edges reach them.
 func (v view) upstreams() string {
 	var out []string
 	for _, server := range v.n.DNS.Upstreams.Servers {

@@ -82,8 +82,8 @@ type UnavailableEdge struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Report lacks what s does not know: the cluster, the build, the time, the generation, the other hashes, the edges and
-// the neighbors.
+// Report returns a Report without what s does not know: the cluster, the build, the time, the generation, the other
+// hashes, the edges and the neighbors.
 func (s Status) Report() Report {
 	problems := Ordered(s.Problems)
 	if !s.Applied {
@@ -119,7 +119,7 @@ func (s Status) Report() Report {
 	return out
 }
 
-// Severity is SeverityInfo without a problem.
+// Severity returns the severity of the first problem, or SeverityInfo if there is none.
 func (r Report) Severity() problem.Severity {
 	if len(r.Problems) == 0 {
 		return problem.SeverityInfo
@@ -157,8 +157,8 @@ func ReadReport(b []byte) (Report, error) {
 	return r, nil
 }
 
-// PlanHash is a hash of a stored plan's text, 16 hexadecimal digits: programs of all versions compute the same hash of
-// a text. Empty: there is no text.
+// PlanHash returns a hash of a stored plan's text, with 16 hexadecimal digits. Programs of all versions compute the
+// same hash of a text. It returns "" if text is empty.
 func PlanHash(text string) string {
 	if text == "" {
 		return ""

@@ -48,7 +48,7 @@ func (s Status) summary(o bootOutlook, problems problem.Problems) string {
 	return s.served(o, first)
 }
 
-// ofAPIServer is true for causes in the API server's objects, not in the configuration.
+// ofAPIServer reports whether c is a fault of objects in the API server instead of the configuration.
 func ofAPIServer(c problem.Cause) bool {
 	switch c {
 	case problem.WriteRefused, problem.DeleteRefused, problem.ObjectNotOwned, problem.PlanUnreadable, problem.ControlPlaneNamespaceShared:
@@ -57,8 +57,8 @@ func ofAPIServer(c problem.Cause) bool {
 	return false
 }
 
-// nothing says what a plan that is not applied means for nodes. Without networks, the plan does not show what VMs boot
-// from.
+// nothing returns a text about what a plan that is not applied means for nodes. Without networks, the plan does not
+// show what VMs boot from.
 func (s Status) nothing(o bootOutlook, until string) string {
 	switch {
 	case len(s.Plan.Networks) == 0:
@@ -69,7 +69,7 @@ func (s Status) nothing(o bootOutlook, until string) string {
 	return "Nodes cannot boot" + until
 }
 
-// served says whether nodes can boot, what they lack, and which servers are ready.
+// served returns a text about whether nodes can boot, what they lack, and which servers are ready.
 func (s Status) served(o bootOutlook, first problem.Problem) string {
 	yet := ""
 	if first.Waits() {
@@ -90,8 +90,8 @@ func (s Status) served(o bootOutlook, first problem.Problem) string {
 	return "Nodes can boot: " + s.serving()
 }
 
-// lead is the text before the list of servers while every network that VMs boot from has an edge: what nodes may lack,
-// and what is not served. Empty: nothing.
+// lead returns the text before the list of servers while every network that VMs boot from has an edge: what nodes may
+// lack, and what is not served. It returns "" if there is nothing to say.
 func (s Status) lead(o bootOutlook) string {
 	if len(s.Plan.Networks) == 0 {
 		return ""
@@ -132,7 +132,7 @@ func (s Status) serving() string {
 	return fmt.Sprintf("%s (%s).", servers(ready), s.count())
 }
 
-// count says how many edges are ready on each network. An edge of one network cannot replace an edge of another.
+// count returns a text about how many edges are ready on each network. An edge of one network cannot replace an edge of another.
 func (s Status) count() string {
 	order, groups := byWords(s.Plan.Networks, func(n network.Network) string {
 		words := fmt.Sprintf("%d of %d edges", min(s.ReadyEdges[n.Name], len(n.Edges)), len(n.Edges))
@@ -193,7 +193,7 @@ func nameOf(s network.Service) string {
 	return map[network.Service]string{network.ServiceDHCP: "DHCP", network.ServiceDNS: "DNS", network.ServiceNTP: "NTP", network.ServiceProxy: "proxy"}[s]
 }
 
-// ServiceInWords names what s gives to VMs.
+// ServiceInWords returns a name for what s gives to VMs.
 func ServiceInWords(s network.Service) string {
 	if s == network.ServiceProxy {
 		return "access to the control plane"
@@ -201,7 +201,7 @@ func ServiceInWords(s network.Service) string {
 	return nameOf(s)
 }
 
-// sentenceList is "a, b and c".
+// sentenceList returns "a, b and c" for three words.
 func sentenceList(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -210,12 +210,12 @@ func sentenceList(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// onNetworks names one or two networks with their CIDRs, and counts more.
+// onNetworks returns the names of one or two networks with their CIDRs, or the number of networks if there are more.
 func onNetworks(all []network.Network) string {
 	return namesOf(all, func(n network.Network) string { return fmt.Sprintf("%s (%s)", n.Attachment, n.CIDR) })
 }
 
-// networkNames is onNetworks without CIDRs.
+// networkNames returns the text of onNetworks without CIDRs.
 func networkNames(all []network.Network) string {
 	return namesOf(all, func(n network.Network) string { return n.Attachment.String() })
 }
@@ -230,7 +230,7 @@ func namesOf(all []network.Network, name func(network.Network) string) string {
 	return fmt.Sprintf("%d networks", len(all))
 }
 
-// allowed says which external hosts edges let VMs reach.
+// allowed returns a text about the external hosts that edges let VMs reach.
 func allowed(p network.Plan) string {
 	var hosts []string
 	for _, n := range p.Networks {
@@ -265,8 +265,8 @@ func allowed(p network.Plan) string {
 	return fmt.Sprintf("Allowed external hosts: %s%s.%s", strings.Join(hosts[:named], ", "), more, gateways)
 }
 
-// gateways is a clause such as "gateway 192.168.100.1 carries", with the networks if others that VMs boot from have no
-// gateway. everywhere is true if all have one.
+// gateways returns a clause such as "gateway 192.168.100.1 carries", with the networks if others that VMs boot from
+// have no gateway. everywhere is true if all have one.
 func gateways(p network.Plan) (clause string, everywhere bool) {
 	var addresses []string
 	var on []network.Network
