@@ -11,7 +11,7 @@ import (
 )
 
 // ProbeAddress returns the source address of the probes, since a host cannot probe its own: the last edge address, even
-// of an edge that does not run. Zero: n has no edges.
+// of an edge that does not run. It returns the zero Addr if n has no edges.
 func ProbeAddress(n network.Network) netip.Addr {
 	all := n.EdgeAddresses()
 	if len(all) == 0 {
@@ -26,8 +26,8 @@ func ProbedAddresses(n network.Network) []netip.Addr {
 	return slices.DeleteFunc(n.HeldAddresses(), func(a netip.Addr) bool { return a == ProbeAddress(n) })
 }
 
-// SharedByOthers returns the entries of ts with a shared address and a MAC of no edge, sorted, each once. ts must also
-// have the answers for Controls, to leave out hosts with proxy ARP.
+// SharedByOthers returns the entries of ts with a shared address and a MAC that no edge has, sorted, without
+// duplicates. ts must also have the answers for Controls, to leave out hosts with proxy ARP.
 func SharedByOthers(n network.Network, ts []UsedAddress, edgeMACs []string) []UsedAddress {
 	shared, all := n.SharedAddresses(), answersForAll(n, ts)
 	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {

@@ -1,4 +1,4 @@
-// This file has the boots of VMs: when an edge saw each step, and the problems of VMs that do not come further.
+// This file has the boots of VMs: when an edge saw each step, and the problems of VMs that take too long for the next step.
 
 package reported
 
@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// MaxBoots is how many boots an edge reports.
+	// MaxBoots is the maximum number of boots that an edge reports.
 	MaxBoots = 16
 	// BootLimit is how long a VM may take for the steps up to Ignition, and then for each further step.
 	BootLimit = 10 * time.Minute
 	// longestBoot is the longest time from Since to a step that is reported.
 	longestBoot = 30 * 24 * time.Hour
-	// maxBootNames is how many VMs a problem names.
+	// maxBootNames is the maximum number of VMs that a problem names.
 	maxBootNames = 5
 )
 
@@ -32,11 +32,11 @@ type Boot struct {
 	// Seen is when each step was first seen, in seconds after Since. A step that is missing before one that was seen
 	// was done as well, but not through this edge.
 	Seen map[network.BootStep]int `json:"seen,omitempty"`
-	// Late: a step has been missing for longer than BootLimit.
+	// Late is true if a step has been missing for longer than BootLimit.
 	Late bool `json:"late,omitempty"`
 }
 
-// At is zero if the step was not seen.
+// At returns when the step was first seen, or the zero time if it was not seen.
 func (b Boot) At(s network.BootStep) time.Time {
 	after, ok := b.Seen[s]
 	if !ok {
@@ -57,7 +57,7 @@ func (b Boot) Steps(steps []network.BootStep) (last, missing network.BootStep) {
 	return last, missing
 }
 
-// done counts the steps up to the last one that was seen.
+// done returns the number of steps up to the last one that was seen.
 func (b Boot) done(steps []network.BootStep) (out int) {
 	for i, s := range steps {
 		if _, ok := b.Seen[s]; ok {
@@ -67,7 +67,7 @@ func (b Boot) done(steps []network.BootStep) (out int) {
 	return out
 }
 
-// normalizedBoots returns what an edge could report of all.
+// normalizedBoots returns the boots in all that an edge could report, with only known values.
 func normalizedBoots(all []Boot) (out []Boot) {
 	for _, b := range all[:min(len(all), MaxBoots)] {
 		b.VM, b.Since = oneLine(b.VM), b.Since.UTC().Truncate(time.Second)
@@ -118,7 +118,8 @@ func BootsOf(n network.Network, edges []EdgeReport) []Boot {
 	})
 }
 
-// with joins the parts that two edges saw of one boot. It is not Late. A zero other adds nothing.
+// with returns the boot that b and other, the reports of two edges, describe together. The result is not Late. A zero
+// other adds nothing.
 func (b Boot) with(other Boot) Boot {
 	out := Boot{VM: b.VM, Since: b.Since, Seen: map[network.BootStep]int{}}
 	if !other.Since.IsZero() && other.Since.Before(b.Since) {
@@ -135,8 +136,8 @@ func (b Boot) with(other Boot) Boot {
 	return out
 }
 
-// BootsStalled returns a Warning for each step that VMs on n miss for too long: VMs may pull images slowly, and one VM
-// says nothing about others.
+// BootsStalled returns a Warning for each step that VMs on n miss for too long. It is never an Error: VMs may pull
+// images slowly, and one VM says nothing about others.
 func BootsStalled(n network.Network, edges []EdgeReport) problem.Problems {
 	late, since := map[network.BootStep][]string{}, map[network.BootStep]time.Time{}
 	for _, b := range BootsOf(n, edges) {

@@ -18,7 +18,7 @@ type ClockFault struct {
 	Error string `json:"error,omitempty"`
 }
 
-// normalized keeps only the values of the cause. An unknown cause, as of a newer edge, becomes ClockUnread.
+// normalized returns c with only the values of its cause. An unknown cause, as a newer edge may report, becomes ClockUnread.
 func (c ClockFault) normalized() ClockFault {
 	switch c.Cause {
 	case "", problem.ClockNotSet, problem.ClockInaccurate:

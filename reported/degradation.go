@@ -25,7 +25,7 @@ type Degradation struct {
 	Error string `json:"error,omitempty"`
 }
 
-// failedCheck returns the zero value for an empty text.
+// failedCheck returns the Degradation of a check that failed with the error text. It returns the zero value if text is empty.
 func failedCheck(text string) Degradation {
 	if text = phrase(text); text == "" {
 		return Degradation{}
@@ -33,8 +33,8 @@ func failedCheck(text string) Degradation {
 	return Degradation{Cause: problem.FailoverCheckFailed, Error: text}
 }
 
-// normalized keeps only the values of the cause. A cause that lacks them, or an unknown one, as of a newer edge,
-// becomes a failed check.
+// normalized returns d with only the values of its cause. A cause that lacks its values becomes a failed check. So does
+// an unknown cause, as a newer edge may report.
 func (d Degradation) normalized() Degradation {
 	switch {
 	case d.Cause == "":

@@ -125,8 +125,8 @@ func EdgesReachNoEndpoint(n network.Network, serving int, all []EdgeReport) prob
 	return ps
 }
 
-// countDark counts the reports that name b as dark. For the API server, an edge that reaches it does not count: it may
-// only be too slow for health checks.
+// countDark returns the number of reports in which b is one of DarkBackends. For the API server, an edge that reaches
+// it does not count: it may only be too slow for health checks.
 func countDark(all []EdgeReport, b network.Backend) (out int) {
 	for _, r := range all {
 		if slices.Contains(r.DarkBackends, b.Name) && (!b.IsAPI() || r.Level != LevelReaches) {
@@ -142,7 +142,8 @@ func KernelCauses() []problem.Cause {
 	return []problem.Cause{problem.EdgeAnswersForgedSources, problem.EdgeAnswersForgedIPv6Sources, problem.EdgeTakesForgedRedirects, problem.EdgeHasAdvertisedRoute, problem.EdgeLacksClientRoutes}
 }
 
-// maxControls addresses are enough: without proxy ARP, a host has only few addresses, and not spread over the CIDR.
+// maxControls is the number of Controls. It is enough, because a host without proxy ARP has few addresses, which are
+// not spread over the CIDR.
 const maxControls = 3
 
 // Controls returns up to maxControls addresses, spread over n's CIDR, that no edge will have. A host that answers for
@@ -159,8 +160,8 @@ func Controls(n network.Network) []netip.Addr {
 	return out
 }
 
-// ConflictingWith returns the entries of ts that are addresses of n's edges, sorted, each once, without hosts with
-// proxy ARP.
+// ConflictingWith returns the entries of ts that are addresses of n's edges, sorted, without duplicates, and without
+// hosts that use proxy ARP.
 func ConflictingWith(n network.Network, ts []UsedAddress) []UsedAddress {
 	all := answersForAll(n, ts)
 	return slices.DeleteFunc(sortedInUse(ts), func(t UsedAddress) bool {

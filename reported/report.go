@@ -24,17 +24,17 @@ type EdgeReport struct {
 	Node string `json:"node,omitempty"`
 	// Level is LevelNothing, LevelServes or LevelReaches. Empty: unknown.
 	Level string `json:"level,omitempty"`
-	// Deaf: this edge receives nothing from the network, although it should.
+	// Deaf is true if this edge receives nothing from the network, although it should.
 	Deaf bool `json:"deaf,omitempty"`
 	// Peer is the state of the other edge: PeerServing, PeerImpaired, PeerUnreachable, or another one of the failover
 	// agent. Empty: unknown.
 	Peer string `json:"peer,omitempty"`
-	// PeerSilent: no message of the peer arrives on this network, though it may on the cluster network. PeerUnreachable
-	// implies it.
+	// PeerSilent is true if no message of the peer arrives on this network, though it may on the cluster network.
+	// PeerUnreachable implies it.
 	PeerSilent bool `json:"peerSilent,omitempty"`
-	// PlansDiffer: both edges have served with different plans for more than PlansDifferAfter, without a break.
+	// PlansDiffer is true if both edges have served with different plans for more than PlansDifferAfter, without a break.
 	PlansDiffer bool `json:"plansDiffer,omitempty"`
-	// PeerDuplicated: messages arrive from two pods with the peer's number.
+	// PeerDuplicated is true if messages arrive from two pods with the peer's number.
 	PeerDuplicated bool `json:"peerDuplicated,omitempty"`
 	// Connected says whether hosts on the network have connections through the proxy of this edge. Empty: unknown, as
 	// without the proxy.
@@ -42,8 +42,8 @@ type EdgeReport struct {
 	// NotServing has the servers that do not serve, in the order of network.AllServices. Empty: all serve, or there is
 	// no report yet.
 	NotServing []ServerFault `json:"notServing,omitempty"`
-	// Yields: a younger pod has the number of this edge, so this pod serves no new VM. The younger pod replaces the
-	// report. Or see AddressesInUse.
+	// Yields is true if a younger pod has the number of this edge, so that this pod serves no new VM. The younger pod
+	// replaces the report. It is also true if this edge yields to another management cluster: see AddressesInUse.
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
@@ -80,7 +80,7 @@ type EdgeReport struct {
 	// Boots are VMs that got their first address while this edge ran: those that are not nodes yet, the oldest first, and
 	// then those that are, the newest first. At most MaxBoots.
 	Boots []Boot `json:"boots,omitempty"`
-	// BootsOmitted is how many VMs that are not nodes yet are not in Boots.
+	// BootsOmitted is the number of VMs that are not nodes yet and that Boots lacks.
 	BootsOmitted int `json:"bootsOmitted,omitempty"`
 }
 
@@ -98,7 +98,7 @@ type UsedAddress struct {
 
 // The limits of a report. VMs influence its content, which is in an annotation and in a condition.
 const (
-	// MaxBytes is the most that Read reads.
+	// MaxBytes is the largest size of a report that Read accepts.
 	MaxBytes = 8 << 10
 
 	maxInUse     = 16
@@ -108,8 +108,8 @@ const (
 	maxTextRunes = 400
 )
 
-// With returns r as set changes it, or r itself if the result would be longer than MaxBytes: one part must not hide the
-// others.
+// With returns r after set has changed it, or r itself if the result would be longer than MaxBytes: one part must not
+// hide the others.
 func (r EdgeReport) With(set func(*EdgeReport)) EdgeReport {
 	with := r
 	if set(&with); len(with.JSON()) > MaxBytes {
@@ -217,7 +217,7 @@ func (r EdgeReport) FaultOf(b network.Backend) (fault BackendFault, known bool) 
 	return "", b.Kind != network.BackendVMs && !full
 }
 
-// sortedInUse returns each entry once, at most maxInUse.
+// sortedInUse returns ts sorted, without duplicates, and with at most maxInUse entries.
 func sortedInUse(ts []UsedAddress) []UsedAddress {
 	out := slices.Clone(ts)
 	slices.SortFunc(out, UsedAddress.Compare)
@@ -225,7 +225,7 @@ func sortedInUse(ts []UsedAddress) []UsedAddress {
 	return out[:min(len(out), maxInUse)]
 }
 
-// Compare orders by address, then by MAC.
+// Compare compares u and other by address, then by MAC. It returns a negative number if u comes first.
 func (u UsedAddress) Compare(other UsedAddress) int {
 	return cmp.Or(u.Address.Compare(other.Address), strings.Compare(u.MAC, other.MAC))
 }

@@ -18,8 +18,8 @@ type ServerFault struct {
 	Error string `json:"error,omitempty"`
 }
 
-// normalizedFaults returns at most one fault of each server, with only the values of its cause. Another cause, as of a
-// newer edge, becomes ServerRefuses.
+// normalizedFaults returns at most one fault of each server, with only the values of its cause. An unknown cause, as a
+// newer edge may report, becomes ServerRefuses.
 func normalizedFaults(all []ServerFault) (out []ServerFault) {
 	for _, s := range network.AllServices() {
 		i := slices.IndexFunc(all, func(f ServerFault) bool { return f.Server == s })
