@@ -29,8 +29,8 @@ type OtherCluster struct {
 	Serves network.Plan `json:"serves"`
 }
 
-// yieldTo leaves out secondary networks on which another cluster has precedence, and refuses primary ones. last is this
-// cluster's plan in force.
+// yieldTo returns o without secondary networks on which another cluster has precedence, and refuses such primary ones.
+// last is this cluster's plan in force.
 func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	return o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems

@@ -78,10 +78,10 @@ func ReadLiveCluster(u *unstructured.Unstructured) (LiveCluster, error) {
 	return out, nil
 }
 
-// NodePoolKind is the kind of a NodePool.
+// NodePoolKind returns the kind of a NodePool.
 func NodePoolKind() schema.GroupVersionKind { return hyperv1.GroupVersion.WithKind("NodePool") }
 
-// NADKind is the kind of a NetworkAttachmentDefinition.
+// NADKind returns the kind of a NetworkAttachmentDefinition.
 func NADKind() schema.GroupVersionKind {
 	return nadv1.SchemeGroupVersion.WithKind("NetworkAttachmentDefinition")
 }

@@ -19,7 +19,7 @@ import (
 // does not pause.
 func Paused(hc *hyperv1.HostedCluster, now time.Time) bool { return PausedBy(hc, now) != "" }
 
-// PausedBy returns the annotation key (without prefix) or the field that pauses hc. Empty: hc is not paused.
+// PausedBy returns the annotation key (without prefix) or the field that pauses hc. It returns "" if hc is not paused.
 func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 	if pauses(hc.Annotations[settings.Prefix+network.KeyPaused], now) {
 		return network.KeyPaused

@@ -126,7 +126,7 @@ func (r Writer) removeEndpoints(ctx context.Context, ns, name string) error {
 	return r.removeLeft(ctx, own.MetadataOf(own.EndpointsKind, u))
 }
 
-// references returns what each address in u, Endpoints, refers to. Nil: the address has no reference.
+// references returns what each address in u, Endpoints, refers to, or nil for an address without a reference.
 func references(u *unstructured.Unstructured) []*corev1.ObjectReference {
 	subsets, _, _ := unstructured.NestedSlice(u.Object, "subsets")
 	var out []*corev1.ObjectReference

@@ -134,7 +134,7 @@ func (w view) paused(release desired.Release, now time.Time) Decision {
 	return d
 }
 
-// kept keeps the plan in force, with all problems of its edges.
+// kept returns the decision that keeps the plan in force, with all problems of its edges.
 func (w view) kept(release desired.Release, now time.Time) Decision {
 	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
 }

@@ -31,8 +31,8 @@ func PodService(ns string) *corev1ac.ServiceApplyConfiguration {
 			WithPorts(port("dns", corev1.ProtocolUDP, wire.PodDNSPortUDP), port("dns-tcp", corev1.ProtocolTCP, wire.PodDNSPortTCP)))
 }
 
-// podDNSPorts are the ports of container dns on the cluster network. They do not depend on the annotation: setting it
-// must not recreate pods.
+// podDNSPorts returns the ports of container dns on the cluster network. They do not depend on the annotation: setting
+// it must not recreate pods.
 func podDNSPorts() []*corev1ac.ContainerPortApplyConfiguration {
 	port := func(name string, protocol corev1.Protocol) *corev1ac.ContainerPortApplyConfiguration {
 		return corev1ac.ContainerPort().WithName(name).WithContainerPort(wire.PodDNSPort).WithProtocol(protocol)

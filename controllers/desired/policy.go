@@ -107,7 +107,8 @@ func toResolvers(r Reach) []*egressRule {
 	return rules
 }
 
-// resolverPods selects all pods in the resolvers' namespaces, because labels of the pods differ between distributions.
+// resolverPods returns a peer that selects all pods in the resolvers' namespaces, because labels of the pods differ
+// between distributions.
 func resolverPods() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
@@ -116,7 +117,7 @@ func resolverPods() *policyPeer {
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toUpstream allows an upstream DNS server that the user set.
+// toUpstream returns a rule that allows an upstream DNS server that the user set.
 func toUpstream(at netip.AddrPort) *egressRule {
 	return networkingv1ac.NetworkPolicyEgressRule().WithTo(hosts([]netip.Addr{at.Addr()})...).WithPorts(dns(at.Port())...)
 }
@@ -133,8 +134,9 @@ func to(all []netip.AddrPort) []*egressRule {
 	return rules
 }
 
-// toPods allows the pods that b's Service selects, at their target port, or the endpoints that a user wrote. A named port
-// stays a name, because each pod may have another number for it. (OVN-Kubernetes then allows every port of the pods.)
+// toPods returns rules that allow the pods that b's Service selects, at their target port, or the endpoints that a user
+// wrote. A named port stays a name, because each pod may have another number for it. (OVN-Kubernetes then allows every
+// port of the pods.)
 //
 // Edges still serve a Service or a port that is missing for a moment. Without the port, the port of the plan is used, and
 // without the Service, all pods of the namespace are allowed.
@@ -168,7 +170,8 @@ func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 	return corev1.ServicePort{}, false
 }
 
-// toPeers allows heartbeats to every edge in the namespace. An edge accepts them only from its peer.
+// toPeers returns rules that allow heartbeats to every edge in the namespace, or nil if no edge has a peer. An edge
+// accepts them only from its peer.
 func toPeers(plan network.Plan) []*egressRule {
 	if !slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return len(n.Edges) > 1 }) {
 		return nil
@@ -176,8 +179,8 @@ func toPeers(plan network.Plan) []*egressRule {
 	return []*egressRule{networkingv1ac.NetworkPolicyEgressRule().WithTo(edgePods()).WithPorts(heartbeats())}
 }
 
-// toExternal allows the ports of external hosts, except at destinations that edges never dial, and the HTTP proxies in
-// use.
+// toExternal returns rules that allow the ports of external hosts, except at destinations that edges never dial, and
+// the HTTP proxies in use.
 func toExternal(plan network.Plan) []*egressRule {
 	var rules []*egressRule
 	var reserved, permitted []netip.Prefix
@@ -208,8 +211,8 @@ func toExternal(plan network.Plan) []*egressRule {
 	return rules
 }
 
-// toPermitted allows destinations in the management cluster that its administrator permits, and the pods of its
-// ingress: a policy sees these in place of a load balancer's address.
+// toPermitted returns a rule that allows destinations in the management cluster that its administrator permits, and the
+// pods of its ingress: a policy sees these in place of a load balancer's address.
 func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(ownIngress())
 	for _, p := range network.MergedPrefixes(permitted) {
@@ -221,15 +224,15 @@ func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	return rule
 }
 
-// ownIngress selects the management cluster's ingress, which may publish a mirror. OpenShift sets the label.
+// ownIngress returns a peer that selects the management cluster's ingress, which may publish a mirror. OpenShift sets the label.
 func ownIngress() *policyPeer {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{"network.openshift.io/policy-group": "ingress"})).
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toProxy allows the port of an HTTP proxy, "host:port", at any address. For a Service of the management cluster, it
-// allows all ports of all pods in the namespace.
+// toProxy returns rules that allow the port of an HTTP proxy, "host:port", at any address. For a Service of the
+// management cluster, they allow all ports of all pods in the namespace.
 func toProxy(at string) []*egressRule {
 	host, text, err := net.SplitHostPort(at)
 	if err != nil {
@@ -253,7 +256,8 @@ func toProxy(at string) []*egressRule {
 	return rules
 }
 
-// anywhereBut allows these ports at all addresses except those in there, and except network.NoDestinations.
+// anywhereBut returns a rule that allows these ports at all addresses except those in there, and except
+// network.NoDestinations.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	block := networkingv1ac.IPBlock().WithCIDR(all.String())

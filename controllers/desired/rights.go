@@ -28,12 +28,12 @@ func EdgeRole(ns string) *rbacv1ac.RoleApplyConfiguration {
 	)
 }
 
-// EdgeBinding gives the edges of a namespace the Role of the same name.
+// EdgeBinding returns the RoleBinding that gives the edges of a namespace the Role of the same name.
 func EdgeBinding(ns string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return RoleBinding("Role", wire.ServiceAccount, ns, wire.ServiceAccount, ns)
 }
 
-// RoleBinding binds the role of this kind, which has the binding's name, to a ServiceAccount.
+// RoleBinding returns a RoleBinding of the role of this kind to a ServiceAccount. The role has the same name as the binding.
 func RoleBinding(kind, name, ns, account, accountNS string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return rbacv1ac.RoleBinding(name, ns).
 		WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind(kind).WithName(name)).

@@ -84,9 +84,9 @@ func volume(name string) *corev1ac.VolumeApplyConfiguration {
 		WithSizeLimit(resource.MustParse(runSize(name))))
 }
 
-// runSize limits a run directory. Its files count as memory of the container that writes them. The DHCP server needs
-// twice the space of its leases while it replaces them: 65,000 leases have 10 MB. The proxy stores the endpoints of its
-// backends, and the others have sockets and small files.
+// runSize returns the size limit of the volume of a run directory. Its files count as memory of the container that
+// writes them. The DHCP server needs twice the space of its leases while it replaces them: 65,000 leases have 10 MB.
+// The proxy stores the endpoints of its backends, and the others have sockets and small files.
 func runSize(volume string) string {
 	switch volume {
 	case runPrefix + string(network.ServiceDHCP):

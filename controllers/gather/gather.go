@@ -155,5 +155,6 @@ const (
 	LossRemoving
 )
 
-// ErrGone is the error of Reader.World if the HostedCluster does not exist. It is not the error if any other object is missing.
+// ErrGone is the error of Reader.World if the HostedCluster does not exist. If any other object is missing, World
+// returns another error, or none.
 var ErrGone = errors.New("the HostedCluster does not exist")

@@ -23,7 +23,7 @@ const (
 	NameOperator = "oooi-operator"
 )
 
-// Labels are the labels of every object of oooi, and of the leases that edges write.
+// Labels returns the labels of every object of oooi, and of the leases that edges write.
 func Labels() labels.Set { return wire.OwnedLabels() }
 
 // ClusterName returns "namespace/name" of hc, as logs and metrics show it.

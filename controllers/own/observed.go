@@ -1,5 +1,5 @@
-// This file says what the status of a Deployment is about. Even a change of only annotations raises the generation, and
-// for a moment the status is about the previous one. If the spec is the same, the pods did not change.
+// This file decides which spec the status of a Deployment is about. Even a change of only annotations raises the
+// generation, and for a moment the status is about the previous one. If the spec is the same, the pods did not change.
 
 package own
 

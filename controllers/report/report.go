@@ -236,7 +236,7 @@ func neighborsOf(w gather.World) (out []string) {
 }
 
 // settingsOf returns the hash of the annotations. If a read failed, it returns the last Report's hash, because a new
-// hash means that a change was seen. Empty: unknown.
+// hash means that a change was seen.
 func settingsOf(w gather.World) string {
 	if w.Incomplete {
 		return w.PreviousReport.Settings

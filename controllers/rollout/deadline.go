@@ -62,7 +62,7 @@ func (s Seen) overdue(now time.Time) bool {
 	return s.Progress == Exceeded || s.Progress == Complete && now.Sub(s.Since) >= Deadline
 }
 
-// nextDeadline returns the time until the next edge becomes overdue without any change. 0: none does.
+// nextDeadline returns the time until the next edge becomes overdue without any change, or 0 if none does.
 func nextDeadline(edges []Edge, now time.Time) time.Duration {
 	next := time.Duration(0)
 	for _, e := range edges {

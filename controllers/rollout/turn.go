@@ -59,9 +59,9 @@ func waitingOf(found []edge, h hold) map[string]string {
 	return waiting
 }
 
-// turn orders edges that are due. Edges that do not serve come first, the longest unavailable one before the others. Of
-// edges that serve, the one that has served for the shortest time comes first: VMs use the other, so each connection is
-// reset only once.
+// turn compares edges that are due, for sorting. Edges that do not serve come first, the longest unavailable one before
+// the others. Of edges that serve, the one that has served for the shortest time comes first: VMs use the other, so
+// each connection is reset only once.
 func turn(a, b edge) int {
 	switch {
 	case a.health == Serving && b.health != Serving:

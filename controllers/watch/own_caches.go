@@ -14,13 +14,13 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 )
 
-// cacheOwn restricts o to the objects of oooi, except those with second names.
+// cacheOwn restricts the cache of kinds that oooi writes to the objects of oooi, without those with second names (own.Name).
 func cacheOwn(o *cache.Options) {
 	maps.Copy(o.ByObject, named(false))
 	o.ByObject[&policyv1.PodDisruptionBudget{}] = cache.ByObject{Label: own.Labels().AsSelectorPreValidated()}
 }
 
-// SecondNames returns the options for objects of oooi with second names.
+// SecondNames returns the cache options for objects of oooi with second names (own.Name).
 func SecondNames() map[client.Object]cache.ByObject { return named(true) }
 
 func named(second bool) map[client.Object]cache.ByObject {

@@ -58,8 +58,8 @@ func (s *sharedParts) shareFields(of any, except string) {
 	}
 }
 
-// deploymentTransform shares the parts of Deployments. Of managed fields, it keeps those of other clients, which show
-// drift.
+// deploymentTransform returns a cache transform that shares the parts of Deployments. It keeps only managed fields of
+// other clients, which show drift.
 func deploymentTransform() toolscache.TransformFunc {
 	parts := &sharedParts{}
 	return func(o any) (any, error) {
@@ -71,7 +71,7 @@ func deploymentTransform() toolscache.TransformFunc {
 	}
 }
 
-// shareDeployment leaves out arguments, images and annotations of pods, which differ.
+// shareDeployment shares the parts of d, except arguments, images and annotations of pods, which differ.
 func (s *sharedParts) shareDeployment(d *appsv1.Deployment) {
 	s.shareFields(&d.Spec, "Template")
 	s.share(reflect.ValueOf(&d.Spec.Template.Labels).Elem())

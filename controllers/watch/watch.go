@@ -85,8 +85,8 @@ func Stripped(o any) (any, error) {
 	return cache.TransformStripManagedFields()(o)
 }
 
-// strippedReport keeps what is read of a Lease with a report. An edge that a VM took over may write other metadata, and
-// reports that are too long.
+// strippedReport is a cache transform that keeps only what is read of a Lease with a report. An edge that a VM took
+// over may write other metadata, and reports that are too long.
 func strippedReport(o any) (any, error) {
 	l, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -106,7 +106,8 @@ func strippedReport(o any) (any, error) {
 	return out, nil
 }
 
-// strippedService keeps what is read of a Service, because there are very many. Services of oooi are kept whole.
+// strippedService is a cache transform that keeps only what is read of a Service, because there are very many Services.
+// Services of oooi are kept whole.
 func strippedService(o any) (any, error) {
 	if s, ok := o.(*corev1.Service); ok && !own.IsService(s.Name) {
 		return services.CachedService(s), nil
@@ -114,7 +115,8 @@ func strippedService(o any) (any, error) {
 	return Stripped(o)
 }
 
-// sliceTransform keeps only the addresses of pods in an EndpointSlice. The API server's own EndpointSlice is kept whole.
+// sliceTransform returns a cache transform that keeps only the addresses of pods in an EndpointSlice. The API server's
+// own EndpointSlice is kept whole.
 func sliceTransform() toolscache.TransformFunc {
 	pod := &corev1.ObjectReference{Kind: "Pod"}
 	return func(o any) (any, error) {

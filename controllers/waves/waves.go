@@ -40,7 +40,7 @@ const (
 	Begin = time.Minute
 	// Finish is how long a changing cluster occupies a place.
 	Finish = 2 * rollout.Deadline
-	// outweighed is how many clusters must have proven the release to outweigh one that fails.
+	// outweighed is the number of clusters that must have proven the release to outweigh one that fails.
 	outweighed = 10
 )
 
@@ -216,7 +216,7 @@ func (d Decision) free(all []Cluster) (wave, free int, stopped bool) {
 	return wave, free, stopped
 }
 
-// failing counts failing clusters. If there are several namespaces, the failing clusters of each count as one.
+// failing returns the number of failing clusters. If there are several namespaces, the failing clusters of each count as one.
 func (d Decision) failing(all []Cluster) int {
 	failing, namespaces, failingIn := 0, map[string]bool{}, map[string]bool{}
 	for _, c := range all {
@@ -232,9 +232,9 @@ func (d Decision) failing(all []Cluster) int {
 	return failing
 }
 
-// first orders clusters. Clusters that did not begin in their turn are last, the one that waits longest before the
-// others. Of the rest, clusters that lose least with a faulty release come first: all edges serve, and there are two.
-// Of these the youngest comes first.
+// first compares clusters, for sorting by their turn. Clusters that did not begin in their turn are last, the one that
+// waits longest before the others. Of the rest, clusters that lose least with a faulty release come first: all edges
+// serve, and there are two. Of these the youngest comes first.
 func (d Decision) first(a, b Cluster) int {
 	risk := func(c Cluster) int {
 		if len(c.Edges) > 1 && !slices.ContainsFunc(c.Edges, func(e Edge) bool { return e.Health != rollout.Serving }) {

@@ -27,7 +27,7 @@ type Addresses struct {
 	dhcpRange              network.Range
 }
 
-// Allocate assigns the addresses of one network. With less than 2 edges, the address of the second is reserved.
+// Allocate returns the addresses of one network. With less than 2 edges, the address of the second edge is reserved.
 func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems) {
 	own := s.Settings.EdgeAddresses
 	if len(own) == 0 {
@@ -76,7 +76,8 @@ func cidrTooSmall(s network.NetworkRequest, own []netip.Addr, r network.Range, g
 	return problem.Problem{}, false
 }
 
-// checkEdgeAddresses compares own, of edge-addresses, with the CIDR, the gateway and the DHCP pool.
+// checkEdgeAddresses returns problems if own, the addresses in edge-addresses, conflict with the CIDR, the gateway, the
+// DHCP pool r or each other.
 func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Range) problem.Problems {
 	var ps problem.Problems
 	cidr := s.CIDR.String()

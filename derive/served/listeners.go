@@ -27,8 +27,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// inClusterNames are TLS server names that API server clients in the hosted cluster send: the names of the Service
-// kubernetes in the API server's certificate, and openshift, which older OpenShift clients use.
+// inClusterNames returns the TLS server names that API server clients in the hosted cluster send: the names of the
+// Service kubernetes in the API server's certificate, and openshift, which older OpenShift clients use.
 func inClusterNames() []string {
 	var out []string
 	for _, service := range []string{"kubernetes", "openshift"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// checkNodeAPI compares n and held, its published addresses, with api.
+// checkNodeAPI returns problems if addresses of n, or held, its published addresses, conflict with api.
 func checkNodeAPI(n network.Network, s network.NetworkRequest, held []netip.Addr, api netip.Addr) problem.Problems {
 	var ps problem.Problems
 	is := func(a netip.Addr, role string, keys ...string) {

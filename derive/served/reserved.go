@@ -28,7 +28,8 @@ func heldFor(n network.Network, in Input) []netip.Addr {
 	return held
 }
 
-// leaveTakenPlaces leaves out former places whose addresses conflict with others. They never block a plan.
+// leaveTakenPlaces returns in without former places whose addresses conflict with others, and a problem for each.
+// Former places never block a plan.
 func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
 	former := func(e network.Endpoint) bool { return e.Former }
 	if !n.Primary || !n.Runs(network.ServiceProxy) || !slices.ContainsFunc(in.Endpoints, former) {
@@ -75,9 +76,9 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	return ps
 }
 
-// checkReserved compares n's CIDR and held with the destinations that edges reach through the pod network. The address
-// of a management node may be published (node port). The CIDR must not overlap special-purpose blocks: edges and nodes
-// use some of their addresses, such as 127.0.0.1.
+// checkReserved returns problems if n's CIDR or held conflict with the destinations that edges reach through the pod
+// network. The address of a management node may be published (node port). The CIDR must not overlap special-purpose
+// blocks: edges and nodes use some of their addresses, such as 127.0.0.1.
 func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Addr, reserved []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	special := network.NoDestinations()
@@ -113,7 +114,7 @@ func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr,
 	return ps
 }
 
-// overlaps names the destinations that p overlaps. ok is false if there are none.
+// overlaps returns a text for the destinations in places that p overlaps, or false if there are none.
 func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, bool) {
 	var met []network.ReservedDestination
 	for _, x := range places {

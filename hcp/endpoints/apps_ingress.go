@@ -308,7 +308,8 @@ func enabled(hc *hyperv1.HostedCluster, c hyperv1.OptionalCapability) bool {
 	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, c)
 }
 
-// AppsName returns the wildcard name of the ingress. Empty: hc has no ingress, or its domain is not known yet.
+// AppsName returns the wildcard name of the ingress. It is empty if hc has no ingress, or if the domain of the ingress
+// is not known yet.
 func AppsName(hc *hyperv1.HostedCluster) string {
 	domain := AppsDomain(hc)
 	if domain == "" || !enabled(hc, hyperv1.IngressCapability) {

@@ -216,8 +216,8 @@ func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	return proxy || hc.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(inside, func(p netip.Prefix) bool { return p.Addr().Is6() })
 }
 
-// poolMayReachMore is mayReachMore for one NodePool. spec.config may add mirrors, hosts or routes, and the disk may
-// contain images.
+// poolMayReachMore reports the same as mayReachMore for the nodes of one NodePool. spec.config may add mirrors, hosts
+// or routes, and the disk may contain images.
 func poolMayReachMore(np hyperv1.NodePool) bool {
 	k := np.Spec.Platform.Kubevirt
 	if k == nil || len(k.AdditionalNetworks) != 1 || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork {
@@ -232,7 +232,7 @@ func hasHost(e network.Endpoint, host string) bool {
 	return slices.ContainsFunc(e.Hosts, func(x string) bool { return network.MatchesHost(strings.ToLower(x), host) })
 }
 
-// hostPort splits at (see reaches). An invalid port is 0.
+// hostPort returns the host and port of at (see reaches). port is 0 if it is invalid.
 func hostPort(at string) (host string, port uint16) {
 	rest, plain := strings.CutPrefix(at, plainHTTP)
 	if host, number, err := net.SplitHostPort(rest); err == nil {

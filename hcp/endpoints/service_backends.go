@@ -57,7 +57,8 @@ func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
 	return i
 }
 
-// routedTo compares the name of p or the port of its pods with a Route's target port, as OpenShift's router does.
+// routedTo reports whether the name of p, or the port of its pods, is a Route's target port, as OpenShift's router
+// compares them.
 func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 	if target.Type == intstr.String {
 		return p.Name == target.StrVal

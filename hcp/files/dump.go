@@ -163,7 +163,7 @@ func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	return nil, nil
 }
 
-// addComplete refuses an object without a name, or without a namespace that its kind needs.
+// addComplete adds o. It returns an error if o lacks a name, or a namespace that its kind needs.
 func (k *kind) addComplete(o manifest.Object) error {
 	switch {
 	case o.Name == "":

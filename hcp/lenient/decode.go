@@ -166,7 +166,7 @@ func (d *decoder) object(p *projection, into reflect.Value) {
 	}
 }
 
-// whole decodes a value of which all fields are read.
+// whole decodes a value as a whole, because all its fields are read.
 func (d *decoder) whole(p *projection, into reflect.Value) {
 	if p.path == pathAnnotations {
 		d.annotations(p, into)

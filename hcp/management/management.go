@@ -38,17 +38,17 @@ type Cluster struct {
 // PriorityClass is HyperShift's priority class for pods that the API of a hosted cluster depends on.
 const PriorityClass = "hypershift-api-critical"
 
-// PriorityClassKind is the kind of PriorityClass.
+// PriorityClassKind returns the kind of PriorityClass.
 func PriorityClassKind() schema.GroupVersionKind {
 	return schedulingv1.SchemeGroupVersion.WithKind("PriorityClass")
 }
 
-// NetworkOperatorKind is the kind of OpenShift's network operator, which configures Multus to isolate namespaces.
+// NetworkOperatorKind returns the kind of OpenShift's network operator, which configures Multus to isolate namespaces.
 func NetworkOperatorKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "operator.openshift.io", Version: "v1", Kind: "Network"}
 }
 
-// Kinds are the kinds that Add reads. All are cluster-scoped. A cluster may lack any of them.
+// Kinds returns the kinds that Add reads. All are cluster-scoped. A cluster may lack any of them.
 func Kinds() []schema.GroupVersionKind {
 	return append(NetworkKinds(), PriorityClassKind(), NetworkOperatorKind())
 }
@@ -106,7 +106,7 @@ func networkFields() []networkField {
 	return out
 }
 
-// NetworkKinds are the elements of Kinds that Networks reads.
+// NetworkKinds returns the elements of Kinds that Networks reads.
 func NetworkKinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	for _, f := range networkFields() {

@@ -34,12 +34,11 @@ func edgeConfig(conf map[string]any, taken []map[string]any, forwardByDefault bo
 	return encode(conf, "", append(chain, tuning(settings...)))
 }
 
-// abovePlugin is the plugin for an interface on top of wire.LinkDevice, which has the MAC and no addresses. OVN
+// abovePlugin returns the plugin for an interface on top of wire.LinkDevice, which has the MAC and no addresses. OVN
 // answers ARP requests for each address of a port, on every node, until the pod object is deleted. After a node is
-// lost, that takes a long time, and new VMs would use the lost edge. OVN does not know the addresses of this
-// interface, so the kernel answers for them. The interface has the MAC of the port (passthru), since OVN drops all
-// frames with another one. On a localnet, OVN answers on the pod's node only. There edges need this interface only
-// for its sysctls.
+// lost, that takes a long time, and new VMs would use the lost edge. OVN does not know the addresses of this interface,
+// so the kernel answers for them. The interface has the MAC of the port (passthru), since OVN drops all frames with
+// another one. On a localnet, OVN answers on the pod's node only. There edges need this interface only for its sysctls.
 func abovePlugin() []map[string]any {
 	return []map[string]any{{"type": typeMacvlan, "master": wire.LinkDevice, "linkInContainer": true, "mode": "passthru"}}
 }

@@ -22,17 +22,17 @@ type form struct {
 	matches func(any) bool
 }
 
-// aNumber is an integer. CNI plugins do not accept text in its place.
+// aNumber is the form of an integer. CNI plugins do not accept text in its place.
 func aNumber() form {
 	form := numberIn(0, math.MaxUint32)
 	form.allowed = "a number"
 	return form
 }
 
-// aVLAN is an 802.1Q ID. 0 means untagged.
+// aVLAN is the form of an 802.1Q ID. 0 means untagged.
 func aVLAN() form { return numberIn(0, 4094) }
 
-// anMTU is in bytes. 0 means the plugin's default.
+// anMTU is the form of an MTU in bytes. 0 means the plugin's default.
 func anMTU() form {
 	form := numberIn(network.MinMTU, network.MaxMTU)
 	inRange := form.matches
@@ -51,25 +51,25 @@ func aSwitch() form {
 	return form{"true or false", func(v any) bool { _, ok := v.(bool); return ok }}
 }
 
-// aText is text that needs no escapes in JSON, so that the admission policy reads the same value as the plugin.
+// aText is the form of text that needs no escapes in JSON, so that the admission policy reads the same value as the plugin.
 func aText() form {
 	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
 }
 
-// aBridge is a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name), because the bridge plugin
-// creates the bridge if a node lacks it.
+// aBridge is the form of a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name), because the
+// bridge plugin creates the bridge if a node lacks it.
 func aBridge() form {
 	return exceptDots(pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`))
 }
 
-// exceptDots leaves out "." and "..", which are not valid names of devices.
+// exceptDots returns f without "." and "..", which are not valid names of devices.
 func exceptDots(f form) form {
 	matches := f.matches
 	f.matches = func(v any) bool { return v != "." && v != ".." && matches(v) }
 	return f
 }
 
-// aDevice is the name of a device, which may also be an alternative name of up to 127 characters.
+// aDevice is the form of the name of a device, which may also be an alternative name of up to 127 characters.
 func aDevice() form {
 	return exceptDots(pattern("at most 127 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,127}$`))
 }
@@ -101,7 +101,7 @@ func forms(kind string) map[string]form {
 	return nil
 }
 
-// ovnForms are the keys that decide which network of OVN-Kubernetes pods join.
+// ovnForms returns the keys that decide which network of OVN-Kubernetes pods join.
 func ovnForms() map[string]form {
 	return map[string]form{"vlanID": aVLAN(), "mtu": anMTU(), "subnets": aText(), "physicalNetworkName": aText(), "netAttachDefName": aText()}
 }

@@ -17,7 +17,7 @@ func tuning(settings ...map[string]any) map[string]any {
 	return map[string]any{"type": typeTuning, "sysctl": all}
 }
 
-// allowedSysctls are the sysctls in OpenShift's allow-list for the tuning plugin. With them, the kernel does not
+// allowedSysctls returns the sysctls in OpenShift's allow-list for the tuning plugin. With them, the kernel does not
 // accept source routes and IPv6 router advertisements. A route from an earlier advertisement stays. Redirects are
 // refused only if "all" refuses them, too; see isolation.
 func allowedSysctls() map[string]any {
@@ -30,8 +30,8 @@ func allowedSysctls() map[string]any {
 	}
 }
 
-// noForwarding prevents the kernel from forwarding packets that arrive on the interface. It does not write to
-// conf.all.forwarding, because that would reset conf.all.accept_redirects to 1.
+// noForwarding returns the sysctls that prevent the kernel from forwarding packets that arrive on the interface. They
+// do not include conf.all.forwarding, because that would reset conf.all.accept_redirects to 1.
 func noForwarding() map[string]any {
 	return map[string]any{"net.ipv4.conf.IFNAME.forwarding": "0"}
 }
@@ -60,7 +60,8 @@ func isolation() map[string]any {
 	return out
 }
 
-// noTraffic prevents the kernel from using a device on which another interface is built. Broadcasts arrive on both.
+// noTraffic returns the sysctls that prevent the kernel from using a device on which another interface is built.
+// Broadcasts arrive on both.
 func noTraffic(device string) map[string]any {
 	return map[string]any{"net.ipv4.conf." + device + ".forwarding": "0", "net.ipv6.conf." + device + ".disable_ipv6": "1"}
 }

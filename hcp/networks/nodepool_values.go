@@ -14,7 +14,8 @@ import (
 // maxNamed is the maximum number of NodePools with the same value that a problem names.
 const maxNamed = 10
 
-// merge combines two requests for the same network. Different values are a problem. The caller must not use a afterwards.
+// merge returns the combination of two requests for the same network. Different values are a problem. The caller must
+// not use a afterwards.
 func merge(a, b merged) merged {
 	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
 		a.VMs += b.VMs

@@ -72,7 +72,7 @@ func (k Key) meaning(v Values) any {
 	}
 }
 
-// entries returns the entries of a list as text, each once. They are sorted if their order has no meaning.
+// entries returns the entries of a list as text, without duplicates. They are sorted if their order has no meaning.
 func (k Key) entries(v Values) []string {
 	out := []string{}
 	for _, x := range k.value.field(&v).Seq2() {
@@ -98,7 +98,7 @@ func (p Part) Within(cidr netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, cidr.Contains) || isRange && r.Contains(cidr.Addr())
 }
 
-// ID identifies the value of a part among the parts of one key.
+// ID returns a text that identifies the value of a part among the parts of one key.
 func (p Part) ID() string { return fmt.Sprint(p.value) }
 
 // Parts returns the value of the key in v as parts that can belong to different networks. A list without a meaningful

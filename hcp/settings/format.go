@@ -79,7 +79,7 @@ func listOf[T any](f format[T]) format[[]T] {
 	}
 }
 
-// limitedListOf is listOf with at most maxListEntries entries.
+// limitedListOf returns the format of listOf, with at most maxListEntries entries.
 func limitedListOf[T any](f format[T]) format[[]T] {
 	return format[[]T]{
 		parse:        func(v string) ([]T, error) { return limitedList(v, f.parse) },

@@ -21,7 +21,7 @@ type HostPort struct {
 	Port uint16
 }
 
-// String is "host:port".
+// String returns "host:port".
 func (h HostPort) String() string { return fmt.Sprintf("%s:%d", h.Host, h.Port) }
 
 // AllowedHosts is the parsed value of the annotation allowed-hosts.

@@ -67,8 +67,8 @@ func accessLogs() format[network.AccessLog] {
 
 func in(words ...string) string { return "v in ['" + strings.Join(words, "', '") + "']" }
 
-// serviceLists is the format of a list of servers. The result has the order dhcp, dns, ntp, proxy, each once. For
-// "none" it is empty and not nil.
+// serviceLists is the format of a list of servers. The parsed value has the order dhcp, dns, ntp, proxy, without
+// duplicates. For "none" it is empty and not nil.
 func serviceLists() format[[]network.Service] {
 	const none = "none"
 	var words []string
