@@ -215,7 +215,7 @@ func neighborStatusOf(o client.Object) neighborStatus {
 	return s
 }
 
-// concerned passes HostedClusters that opted in, or may have objects of oooi.
+// concerned accepts the events of HostedClusters that opted in, or may have objects of oooi.
 var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
 }

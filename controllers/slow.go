@@ -21,7 +21,7 @@ const (
 	slowAfter = 2 * time.Second
 	// passWithin limits the reads and writes of a pass.
 	passWithin = 20 * time.Second
-	// whileSlow is how soon a slow cluster looks for a free worker again.
+	// whileSlow is the delay after which a slow cluster that found no free worker is queued again.
 	whileSlow = time.Second
 )
 

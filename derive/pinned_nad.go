@@ -23,7 +23,8 @@ func SameConfig(a, b string) bool {
 	return a == b || !knownA || !knownB || versionA != versionB
 }
 
-// changedFrom reports whether edges that were created for was cannot serve a. An unknown NAD counts as unchanged.
+// changedFrom reports whether edges that were created for the attachment was cannot serve a. It returns false if the
+// NAD of either is unknown.
 func changedFrom(a network.Attachment, was network.Attachment) bool {
 	if a.Kind == "" || was.Kind == "" {
 		return false
@@ -31,7 +32,8 @@ func changedFrom(a network.Attachment, was network.Attachment) bool {
 	return movedFrom(a, was) || a.Kind != was.Kind || a.MTU != was.MTU || !SameConfig(a.ConfigHash, was.ConfigHash)
 }
 
-// movedFrom reports whether a is on another layer-2 network than was. It is false if the network of was is unknown.
+// movedFrom reports whether a is on another layer-2 network than the attachment was. It returns false if the layer-2
+// network of was is unknown.
 func movedFrom(a network.Attachment, was network.Attachment) bool {
 	return was.Layer2 != "" && a.Layer2 != was.Layer2
 }

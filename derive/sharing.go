@@ -147,7 +147,7 @@ type usedRange struct {
 	key string
 }
 
-// assigned returns the addresses of n's edges, and those that DHCP assigns.
+// assigned returns the addresses of n's edges, and those that n's DHCP servers assign.
 func assigned(n network.Network) []usedRange {
 	var out []usedRange
 	for _, a := range n.HeldAddresses() {
@@ -165,7 +165,7 @@ func assigned(n network.Network) []usedRange {
 	return out
 }
 
-// published returns the published addresses. Edges of both clusters may answer for the same one.
+// published returns the published addresses of n. Two clusters may publish the same address.
 func published(n network.Network) []usedRange {
 	var out []usedRange
 	for _, a := range n.PublishedAddresses {
@@ -174,7 +174,8 @@ func published(n network.Network) []usedRange {
 	return out
 }
 
-// router returns the gateway that the user set. Both clusters may use the same one, and neither may assign it.
+// router returns the gateway that the user set for n, or nil if the user set none. Two clusters may have the same
+// gateway, and neither may assign its address.
 func router(n network.Network) []usedRange {
 	if r := n.DHCP.Router; r.IsValid() && r != n.NextHopVIP {
 		return []usedRange{{network.Range{First: r, Last: r}, network.KeyGateway}}
@@ -188,8 +189,9 @@ func hosts(n network.Network) []usedRange {
 	return []usedRange{{network.Range{First: n.CIDR.Addr(), Last: network.HostAddress(n.CIDR, -1).Next()}, network.KeyCIDR}}
 }
 
-// conflict returns the addresses on one layer-2 network that n and other both assign, or that one publishes in the CIDR
-// of the other, and their keys on n.
+// conflict returns the addresses that n and other cannot both use, and the keys that set them on n. Such an address is
+// assigned by both, assigned by one and the gateway of the other, or published by one in the CIDR of the other. Without
+// a conflict, or on different layer-2 networks, both results are empty.
 func conflict(n network.Network, other network.Network) (keys, ranges []string) {
 	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil

@@ -76,13 +76,13 @@ func HostAddress(p netip.Prefix, place int) netip.Addr {
 	return AddressOf(Number(p.Masked().Addr()) + uint32(at))
 }
 
-// Number returns an IPv4 address as a number: the next address has the next number.
+// Number returns the IPv4 address a as a big-endian integer, so that the address after a has the next integer.
 func Number(a netip.Addr) uint32 {
 	b := a.As4()
 	return binary.BigEndian.Uint32(b[:])
 }
 
-// AddressOf returns the IPv4 address with a Number.
+// AddressOf returns the IPv4 address whose Number is n.
 func AddressOf(n uint32) netip.Addr {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], n)

@@ -18,12 +18,12 @@ import (
 // Derive makes it whole, and it never changes afterwards. Slices are sorted, so equal plans are equal bytes. It holds
 // no secret and no Kubernetes type.
 type Plan struct {
-	// Version of the format.
+	// Version is the version of the format.
 	Version  PlanVersion `json:"version"`
 	Cluster  Cluster     `json:"cluster"`
 	Networks []Network   `json:"networks"`
-	// Endpoints from which the names and listeners of the networks were made. While an endpoint is missing, it is
-	// served as it is here.
+	// Endpoints are those from which the names and listeners of the networks were made. While one is missing from the
+	// hosted cluster, edges serve it as it is here.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 	// LostPlaces are former places of endpoints that edges no longer serve, because there are too many. VMs may have
 	// stored them. Only the latest are kept.
@@ -51,20 +51,21 @@ type Network struct {
 	// Services are the servers that each edge runs, sorted.
 	Services []Service    `json:"services"`
 	CIDR     netip.Prefix `json:"cidr"`
-	// NextHopVIP is the address that VMs route through. Every edge holds it. No server listens on it.
+	// NextHopVIP is the next hop of the routes to ServiceVIP and PublishedAddresses that VMs get by DHCP. Every edge
+	// holds it, and no server listens on it.
 	NextHopVIP netip.Addr `json:"nextHopVIP"`
 	// ServiceVIP is the address of DNS and of the endpoints with host names. Every edge holds it. It is also the DHCP
 	// server identifier.
 	ServiceVIP netip.Addr `json:"serviceVIP"`
-	// Edges that run. They use their own addresses to reach each other.
+	// Edges are the edges that run. They reach each other at their own addresses.
 	Edges []Edge `json:"edges"`
-	// ReservedAddresses are for an edge that does not run now. Adding the edge then changes no address.
+	// ReservedAddresses are kept free for an edge that does not run now, so that its addition changes no address.
 	ReservedAddresses []netip.Addr `json:"reservedAddresses,omitempty"`
 	// PublishedAddresses are the bare IPs that HyperShift published. Every edge holds
 	// each of them as a /32.
 	PublishedAddresses []netip.Addr `json:"publishedAddresses,omitempty"`
-	// ClientNetworks are behind the gateway, DHCP.Router, through which edges reach their hosts. Sorted. Empty: edges
-	// answer only hosts in the CIDR.
+	// ClientNetworks are the networks behind the gateway, DHCP.Router, whose hosts edges answer through that gateway.
+	// Sorted. Empty: edges answer only hosts in the CIDR.
 	ClientNetworks []netip.Prefix `json:"clientNetworks,omitempty"`
 	Placement      Placement      `json:"placement,omitzero"`
 	DHCP           DHCP           `json:"dhcp"`
@@ -115,9 +116,10 @@ type DNS struct {
 // A View is the records for one group of clients. A client that is in no view gets REFUSED.
 type View struct {
 	Name string `json:"name"`
-	// Clients whose source address is in one of these.
+	// Clients are the prefixes of the source addresses that get this view.
 	Clients []netip.Prefix `json:"clients"`
-	// Zones for which the server is authoritative: a name in them without a record gets NXDOMAIN, and is not forwarded.
+	// Zones are the domains for which the server is authoritative: a name in one of them that has no record gets
+	// NXDOMAIN, and is not forwarded.
 	Zones   []string `json:"zones,omitempty"`
 	Records []Record `json:"records,omitempty"`
 	// OwnNamesOnly is true if no query is forwarded, whatever the upstreams are. A name that the edge does not know
@@ -127,8 +129,7 @@ type View struct {
 
 // A Record is one name and its A records.
 type Record struct {
-	// Name in lower case without trailing dot; a first label "*" is a wildcard
-	// (RFC 4592).
+	// Name is in lower case, without a trailing dot. A first label "*" is a wildcard (RFC 4592).
 	Name      string       `json:"name"`
 	Addresses []netip.Addr `json:"addresses"`
 }
@@ -137,7 +138,7 @@ type Record struct {
 type UpstreamMode string
 
 const (
-	// UpstreamNone: no server is asked. The view has the zone ".", so these names do not exist.
+	// UpstreamNone asks no server. The view has the zone ".", so these names do not exist.
 	UpstreamNone UpstreamMode = "none"
 	// UpstreamManagement forwards to the management cluster's resolver, except for names of its Services and pods.
 	UpstreamManagement UpstreamMode = "management"
@@ -157,7 +158,7 @@ type Listener struct {
 	Port    uint16     `json:"port"`
 	// Forwards select a backend by TLS server name. Empty: the TLS ClientHello is not read.
 	Forwards []Forward `json:"forwards,omitempty"`
-	// Default is the backend of every other connection. Empty: they are closed.
+	// Default is the backend of every other connection. Empty: other connections are closed.
 	Default string `json:"default,omitempty"`
 }
 
@@ -166,7 +167,7 @@ func (l Listener) Name() string { return netip.AddrPortFrom(l.Address, l.Port).S
 
 // A Forward sends connections with one of ServerNames to Backend.
 type Forward struct {
-	// ServerNames in lower case; "*.example.com" matches one or more labels.
+	// ServerNames are in lower case. In "*.example.com", the "*" matches one or more labels.
 	ServerNames []string `json:"serverNames"`
 	Backend     string   `json:"backend"`
 }

@@ -1,5 +1,5 @@
-// Package own decides which objects in control plane namespaces belong to oooi, and has their names. edge/wire has the
-// names that edges use as well.
+// Package own decides which objects in control plane namespaces belong to oooi, and defines their names. Package wire
+// defines the names that edges use as well.
 package own
 
 import (

@@ -37,7 +37,7 @@ const retryPolicies = 2 * time.Second
 // operator, limit the edges that still serve, and are deleted with the namespace. The Keeper reports a changed role,
 // which nothing restores.
 type Keeper struct {
-	// Client has the rights of config/olm. It must not read from a cache.
+	// Client must have the rights of ServiceAccount oooi-admission (config/olm/admission.yaml), and must not read from a cache.
 	Client    client.Client
 	Log       logr.Logger
 	Namespace string

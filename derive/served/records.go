@@ -36,8 +36,8 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 	return network.DNS{Views: views, Upstreams: up}, problems
 }
 
-// isWholeWorld reports whether VMs on n can resolve no other names: edges ask no server, and VMs have no other DNS
-// server as far as is known. With two servers, a resolver asks the second only if the first refuses.
+// isWholeWorld reports whether VMs on n can resolve only the names of this plan: edges ask no upstream server, and VMs
+// have no other DNS server as far as is known. With two servers, a resolver asks the second only if the first refuses.
 func isWholeWorld(n network.Network, s network.NetworkRequest, up network.Upstreams) bool {
 	if u := s.Settings.Upstreams; u != nil {
 		return u.Mode == network.UpstreamNone

@@ -186,7 +186,7 @@ func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	return nil
 }
 
-// hostsOf returns the host of the URL address, in the form of reach.reaches. It returns nil for an invalid URL.
+// hostsOf returns the host of the URL address, in the form that reach.reaches takes. It returns nil for an invalid URL.
 func hostsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {

@@ -52,7 +52,7 @@ func (k kind) GroupVersionKind() schema.GroupVersionKind { return k.gvk }
 // SetGroupVersionKind implements schema.ObjectKind. It does nothing, even if a client removes the kind.
 func (k kind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
-// metadata returns the fields that every kind needs, and the further ones.
+// metadata returns the paths of the metadata that is read of every kind, followed by further.
 func metadata(further ...string) []string {
 	names := append([]string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"}, further...)
 	for i := range names {

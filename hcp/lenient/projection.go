@@ -39,7 +39,7 @@ func project(root reflect.Type, paths ...string) *projection {
 	return out
 }
 
-// add adds names, a path of members, to p, whose Go type is of.
+// add adds the path names to p, whose Go type is of. It panics if neither of nor root has the field.
 func (p *projection) add(root, of reflect.Type, names []string) {
 	name, list := strings.CutSuffix(names[0], "[]")
 	member := p.members[name]
@@ -59,8 +59,8 @@ func (p *projection) add(root, of reflect.Type, names []string) {
 	}
 }
 
-// locate sets the position of p, the member name of objects of type of. It returns the Go type of p, or nil if the Go
-// types lack it.
+// locate sets p.field to the position of the member name in the struct of, or else in root. It returns the Go type of
+// the member, or nil if neither has it. If of is a map, it sets nothing and returns the type of the map's values.
 func (p *projection) locate(root, of reflect.Type, name string) reflect.Type {
 	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
 		of = of.Elem()

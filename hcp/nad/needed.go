@@ -193,7 +193,7 @@ func malformed(o Object, values map[string]any, allowed map[string]form) *proble
 	return nil
 }
 
-// wrong returns the problem that a key of o has value v instead of what allowed describes.
+// wrong returns the problem that key has value v in o. allowed describes the values that it may have.
 func (o Object) wrong(key string, v any, allowed string) *problem.Problem {
 	return o.problem(problem.NADValueUnsupported, problem.Args{"setting": {key}, "value": {encoded(v)}, "values": {allowed}})
 }

@@ -16,7 +16,7 @@ import (
 type indexed struct {
 	objects.Objects
 	nads map[network.Attachment]nadv1.NetworkAttachmentDefinition
-	// byName are the NodePools by name. They do not change.
+	// byName has the NodePools by name. They are shared and must not be changed.
 	byName map[string]*hyperv1.NodePool
 	// first are the NodePools that list a network first, by network, in the order of the objects.
 	first map[network.Attachment][]*hyperv1.NodePool

@@ -13,9 +13,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SettingSources returns where each setting of the networks in all is set. The keys of the result are Names of
-// networks, then annotation keys without prefix. Settings with their default are left out. A value is a text such as
-// "annotation lease-time on NodePool workers".
+// SettingSources returns where each setting of the networks in all is set. The first key of the result is the Name of a
+// network, the second an annotation key without prefix, and the value a text such as "annotation lease-time on NodePool
+// workers". Settings that have their default are left out.
 func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string]map[string]string {
 	x, out := index(o), map[string]map[string]string{}
 	for _, s := range all {

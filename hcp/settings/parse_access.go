@@ -67,7 +67,7 @@ func accessEntry(v string) (network.AccessEntry, error) {
 	return e, nil
 }
 
-// isBalanced reports whether v is the word loadbalancers. Case and a trailing dot do not count.
+// isBalanced reports whether v is the word loadbalancers, in any case, with or without a trailing dot.
 func isBalanced(v string) bool {
 	return strings.EqualFold(strings.TrimSuffix(v, "."), network.AccessLoadBalancers)
 }
