@@ -190,7 +190,7 @@ func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 }
 
 // cidrMissing returns the problem of a network that is left out because it has no CIDR. The problem is an Error if VMs
-// boot from no network with a CIDR. A CIDR that is set later moves no address.
+// boot from no network with a CIDR. If its CIDR is set later, the addresses of the other networks do not change.
 func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
 	args := problem.Args{"where": {s.CIDRField}}
 	if s.CIDRUnused != "" {

@@ -124,8 +124,8 @@ func stale(in served.Input, last network.Plan) problem.Problems {
 	return out
 }
 
-// staleLoadBalancers returns a problem for each load balancer that has no address now. Its names resolve to the address
-// in last.
+// staleLoadBalancers returns a problem for each load balancer that has no address now. The host names of its endpoint
+// still resolve to the address in last.
 func staleLoadBalancers(in served.Input, last network.Plan) problem.Problems {
 	var out problem.Problems
 	for _, e := range in.Endpoints {

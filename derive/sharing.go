@@ -17,8 +17,8 @@ import (
 type OtherCluster struct {
 	// Name is "namespace/name".
 	Name string `json:"name"`
-	// Older is true if the cluster is older than this one. If SameAge is true, creation times are equal, and the
-	// names decided.
+	// Older is true if the cluster is older than this one. If SameAge is true, both were created at the same time, and
+	// the order of their names decided.
 	Older   bool `json:"older"`
 	SameAge bool `json:"sameAge,omitempty"`
 	// On are the networks of its NodePools.

@@ -1,5 +1,5 @@
 // This file decides which of several NADs of one layer-2 network is served: if all were served, VMs would get several
-// DHCP offers. The NAD that runs stays, and the others are problems.
+// DHCP offers. The NAD that is served already stays, and each other NAD gets a problem.
 
 package derive
 

@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// Access of a Network: the way in from the management cluster. Zero: none.
+// Access is what callers in the management cluster may reach on a Network, and which callers may. Zero: nothing.
 type Access struct {
-	// Port at which edges answer HTTP CONNECT on the pod network. 0: nowhere.
+	// Port is the TCP port at which edges answer HTTP CONNECT on the pod network. 0: they do not.
 	Port uint16 `json:"port"`
 	// Destinations are what callers reach. Empty although Port is set: none of the user's entries can be opened now.
 	Destinations []AccessDestination `json:"destinations"`
-	// Namespaces that the NetworkPolicy admits, sorted. Empty: only other policies admit pods.
+	// Namespaces are those whose pods the NetworkPolicy admits, sorted. Empty: only other policies admit pods.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Accounts are the ServiceAccounts whose tokens edges accept, "namespace/name". Empty: edges ask for no token.
 	Accounts []string `json:"accounts,omitempty"`
-	// Audience of tokens, "oooi-access.<control plane namespace>". Empty without Accounts.
+	// Audience is the audience of the tokens, "oooi-access.<control plane namespace>". Empty without Accounts.
 	Audience string `json:"audience,omitempty"`
 	// LoadBalancers is set if edges may be the endpoints of the hosted cluster's load balancers.
 	LoadBalancers *BalancedAccess `json:"loadBalancers,omitempty"`
@@ -45,19 +45,19 @@ func (a Access) PlainPorts() []uint16 {
 type BalancedAccess struct {
 	// Here is true on the one network of a plan whose edges get the connections of the Services.
 	Here bool `json:"here,omitempty"`
-	// Services by name. Empty where Here is false.
+	// Services are sorted by name. Empty if Here is false.
 	Services []BalancedService `json:"services,omitempty"`
 }
 
-// A BalancedService is one Service of the control plane namespace.
+// A BalancedService is a Service of the control plane namespace that forwards to edges.
 type BalancedService struct {
 	Name string `json:"name"`
 	// HostedService is the Service of the hosted cluster, "namespace/name". Empty: HyperShift made the Service for
 	// the ingress itself (base domain passthrough).
 	HostedService string `json:"hostedService,omitempty"`
-	// Ports, sorted. Edges listen on them on the pod network, and dial the same ports of VMs.
+	// Ports are sorted. Edges listen on them on the pod network, and dial the same ports of VMs.
 	Ports []uint16 `json:"ports"`
-	// Sources that the NetworkPolicy admits to Ports, sorted. Empty: anyone.
+	// Sources are the client prefixes that the NetworkPolicy admits to Ports, sorted. Empty: anyone.
 	Sources []netip.Prefix `json:"sources,omitempty"`
 }
 
@@ -65,22 +65,22 @@ type BalancedService struct {
 type AccessDestination struct {
 	// Name is "nodes", "apps", an IPv4 address, or a name of dns-records.
 	Name string `json:"name"`
-	// Port that a caller names. For "apps" it is 443 or 80.
+	// Port is the port that a caller asks for. For "apps" it is 443 or 80.
 	Port uint16 `json:"port"`
 	// Listen is a plain TCP port of the Service that forwards to this destination. 0: CONNECT only.
 	Listen uint16 `json:"listen,omitempty"`
-	// Addresses to dial for an address, a record or "apps".
+	// Addresses are those to dial if Name is an address, a name of dns-records, or "apps".
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 	// Names of the ingress, such as "*.apps.blue.example.com". Empty unless Name is "apps".
 	Names []string `json:"names,omitempty"`
-	// TargetPort of VMs is dialed for "apps" if Addresses is empty: a node port or a host port.
+	// TargetPort is the port of VMs to dial for "apps" if Addresses is empty: a node port or a host port.
 	TargetPort uint16 `json:"targetPort,omitempty"`
 }
 
 // AccessPort is the TCP port of HTTP CONNECT on the pod network.
 const AccessPort = 3128
 
-// AccessObject names the NetworkPolicy of access, and the Service of the first network.
+// AccessObject is the name of the NetworkPolicy for management access, and of the Service for the first network.
 const AccessObject = "oooi-access"
 
 // longestService is the limit for the name of a Service, in characters.
@@ -114,8 +114,8 @@ const (
 	MaxBalancedPorts    = 512
 )
 
-// HasProxy reports whether edges run the access proxy. A new Service in the hosted cluster must not recreate an edge,
-// so only annotations and networks decide.
+// HasProxy reports whether edges run the access proxy. The result does not depend on which load balancers exist,
+// because a new one must not recreate edges.
 func (a Access) HasProxy() bool { return a.Port != 0 || a.LoadBalancers != nil }
 
 // Balanced returns the ports of edges that load balancers forward to, sorted.
@@ -171,7 +171,7 @@ const (
 type AccessRequest struct {
 	// Entries are the values of annotation management-access.
 	Entries []AccessEntry `json:"entries,omitempty"`
-	// Namespaces whose pods are admitted. None: those that HyperShift's own policies admit.
+	// Namespaces are those whose pods are admitted. None: those that HyperShift's own policies admit.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Accounts are the ServiceAccounts whose tokens are accepted, "namespace/name". None: callers need no token.
 	Accounts []string `json:"accounts,omitempty"`
@@ -182,11 +182,11 @@ type AccessRequest struct {
 
 // An AccessEntry is one value of annotation management-access.
 type AccessEntry struct {
-	// Listen is a plain TCP port of its own, from 1 to 65535. 0: none.
+	// Listen is the TCP port, from 1 to 65535, at which callers reach Destination without HTTP CONNECT. 0: none.
 	Listen uint16 `json:"listen,omitempty"`
 	// Destination is AccessNodes, AccessApps, AccessLoadBalancers, an IPv4 address, or a DNS name in lower case.
 	Destination string `json:"destination"`
-	// Port from 1 to 65535; of AccessApps 443 or 80, of AccessLoadBalancers 0.
+	// Port is from 1 to 65535. For AccessApps it is 443 or 80, for AccessLoadBalancers 0.
 	Port uint16 `json:"port"`
 	// Addresses are the IPv4 address itself, or the addresses that dns-records has for the name. None: dns-records
 	// does not have the name, or Destination is neither an address nor a name.

@@ -59,8 +59,8 @@ func (n Network) RoleOf(a netip.Addr) string {
 	return "edge address"
 }
 
-// HostAddress returns the host address at a position in p: 1 is the first, -1 the last.
-// It is zero if p is not IPv4 or has no such position.
+// HostAddress returns the host address at a position in p: 1 is the first, -1 the last. It returns the zero Addr if p
+// is not IPv4 or has no such position.
 func HostAddress(p netip.Prefix, place int) netip.Addr {
 	if !p.Addr().Is4() {
 		return netip.Addr{}
@@ -119,8 +119,7 @@ func (r Range) Size() int {
 	return int(min(int64(Number(r.Last))-int64(Number(r.First))+1, math.MaxInt32))
 }
 
-// Inside reports whether a is a host address of p. The network and broadcast
-// addresses are not.
+// Inside reports whether a is a host address of p. The network and broadcast addresses are no host addresses.
 func Inside(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && HostAddress(p, 1).Compare(a) <= 0 && a.Compare(HostAddress(p, -1)) <= 0
 }

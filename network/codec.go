@@ -1,4 +1,4 @@
-// This file reads stored plans, and makes names of a network: a part of object names, and a hash.
+// This file reads stored plans, and computes what identifies a network: a part of object names, and a hash.
 
 package network
 
@@ -44,7 +44,8 @@ func (v *PlanVersion) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ReadPlan reads the output of Plan.JSON. It does not validate the plan. Any other content is an error.
+// ReadPlan returns the plan in b, the output of Plan.JSON. It returns an error for any other content, and does not
+// validate the plan.
 func ReadPlan(b []byte) (Plan, error) {
 	var p Plan
 	err := json.Unmarshal(b, &p)

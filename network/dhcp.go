@@ -48,7 +48,7 @@ type DHCP struct {
 
 // A Reservation assigns one address to one MAC.
 type Reservation struct {
-	// MAC in lower case with colons.
+	// MAC is in lower case with colons.
 	MAC     string     `json:"mac"`
 	Address netip.Addr `json:"address"`
 }

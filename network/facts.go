@@ -15,7 +15,7 @@ import (
 
 // Facts are the observed state. Order has no meaning.
 type Facts struct {
-	// Endpoints that VMs connect to.
+	// Endpoints are what VMs connect to.
 	Endpoints []Endpoint `json:"endpoints"`
 	// Waiting are the names of expected endpoints whose address or Service is not known now. A name that ends with
 	// "/" is a prefix. The last known good state of these endpoints is served. A name that is in Endpoints, too,
@@ -23,7 +23,7 @@ type Facts struct {
 	Waiting []string `json:"waiting,omitempty"`
 	// Announced are bare IPs at which an endpoint will be published. They are known in advance, and will not change.
 	Announced []netip.Addr `json:"announced,omitempty"`
-	// Reserved destinations are in the management cluster. Edges reach some of them through the pod network, and dial
+	// Reserved are destinations in the management cluster. Edges reach some of them through the pod network, and dial
 	// none of them for VMs.
 	Reserved []ReservedDestination `json:"reserved,omitempty"`
 	// InHostedCluster are the pods and Services of the hosted cluster. Nodes do not use the network to reach them.
@@ -48,15 +48,14 @@ type Facts struct {
 	// LoadBalancers are the Services of the control plane namespace that stand for Services of the
 	// hosted cluster.
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
-	// Problems found while the objects were read, such as an invalid value or an
-	// endpoint that is not published yet.
+	// Problems were found while the objects were read, such as an invalid value or an endpoint that is not published yet.
 	Problems problem.Problems `json:"problems,omitempty"`
 }
 
 // A ReservedDestination is an address or CIDR that edges never dial for VMs. If a network has the same addresses, the
 // destination is unreachable there.
 type ReservedDestination struct {
-	// What it is, for messages: "the resolver", "node worker-1".
+	// What describes the destination in messages: "the resolver", "node worker-1".
 	What   string       `json:"what"`
 	Prefix netip.Prefix `json:"prefix"`
 	// OfServices is true for the network of the management cluster's Services.
@@ -77,7 +76,7 @@ type VMAddress struct {
 	// Network is the Name of the network.
 	Network string     `json:"network"`
 	Address netip.Addr `json:"address"`
-	// MAC of the VM's interface on Network, in lower case with colons. Empty: unknown.
+	// MAC is that of the VM's interface on Network, in lower case with colons. Empty: unknown.
 	MAC string `json:"mac,omitempty"`
 }
 
@@ -91,13 +90,13 @@ type LoadBalancer struct {
 	// NoIPv4 is true if the Service has only IPv6 cluster IPs. IPv6 is true if it has at least one.
 	NoIPv4 bool `json:"noIPv4,omitempty"`
 	IPv6   bool `json:"ipv6,omitempty"`
-	// Addresses at which clients reach it. Empty: none is known.
+	// Addresses are those at which clients reach the Service. Empty: none is known.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 	// Leads says where the Service forwards connections now.
 	Leads Lead `json:"leads,omitempty"`
 	// Endpoints is true if HyperShift has written the addresses of VMs to its EndpointSlices.
 	Endpoints bool `json:"endpoints,omitempty"`
-	// Sources are the client ranges that it admits, sorted, at most MaxLoadBalancerSources. Empty: all clients.
+	// Sources are the client ranges that the Service admits, sorted, at most MaxLoadBalancerSources. Empty: all clients.
 	Sources []netip.Prefix `json:"sources,omitempty"`
 	// SourcesHidden is true if edges cannot enforce the client ranges of the Service, because they see the addresses of
 	// nodes only, or because there are too many ranges.
@@ -157,7 +156,7 @@ const (
 // An Endpoint is a target that VMs connect to: the address they dial, and the backend
 // that answers.
 type Endpoint struct {
-	// Name of the endpoint: "kube-apiserver", or the name of the Route.
+	// Name is "kube-apiserver", or the name of the Route.
 	Name string `json:"name"`
 	// Origin decides precedence where two endpoints request the same listener.
 	Origin Origin `json:"origin,omitempty"`

@@ -14,9 +14,8 @@ import (
 // A Lease is one address assigned to one MAC, as stored.
 type Lease struct {
 	Address netip.Addr `json:"address"`
-	// MAC in lower case with colons. It alone identifies the client, since the client
-	// identifier changes between a node's initrd and its root. Empty: a client found
-	// the address in use (DHCPDECLINE), and it is in quarantine until Expires.
+	// MAC is in lower case with colons. It alone identifies the client, since the client identifier changes between a node's
+	// initrd and its root. Empty: a client found the address in use (DHCPDECLINE), and it is in quarantine until Expires.
 	MAC string `json:"mac"`
 	// VM is the name of the cluster's VM with this MAC. Empty: an unknown client.
 	VM string `json:"vm,omitempty"`
@@ -50,9 +49,9 @@ func (l Lease) Blocked() bool { return l.AsWritten() == BlockedLease(l.Address) 
 func (l Lease) Held(now time.Time) bool { return now.Before(l.Expires) }
 
 // Free reports whether the address may be assigned to another client at the time now. A lease is free one lease time
-// after Expires, since a renewal may have been granted but not written. The lease time of the plan counts, or that of
-// the lease if it is longer. An address in quarantine is free from Expires on. gone is true if no VM of this name has
-// existed for five minutes. Then the address is free immediately.
+// after Expires, since a renewal may have been granted but not written. That is the longer of leaseTime, the lease time
+// of the plan, and l.LeaseTime. An address in quarantine is free from Expires on. gone is true if no VM of this name
+// has existed for five minutes. Then the address is free immediately.
 func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	switch {
 	case l.MAC == "":
@@ -87,8 +86,8 @@ func (l Lease) Bounded(now time.Time) Lease {
 }
 
 // Promised returns until when the client may use the address if no later expiry can be written. That is when Free
-// becomes true, less an eighth of the lease time: the clocks of two edges may differ by so much. The lease time of the
-// plan counts, or that of the lease if it is shorter.
+// becomes true, less an eighth of the lease time: the clocks of two edges may differ by so much. The lease time is the
+// shorter of leaseTime, that of the plan, and l.LeaseTime.
 func (l Lease) Promised(leaseTime time.Duration) time.Time {
 	if l.LeaseTime > 0 {
 		leaseTime = min(leaseTime, time.Duration(l.LeaseTime))

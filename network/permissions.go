@@ -15,7 +15,7 @@ type Permissions struct {
 	// Hosts are names of external hosts: "registry.example.com", "*.example.com" for every name below example.com, or
 	// "*". Lower case, no trailing dot. Nil: all.
 	Hosts []string `json:"hosts,omitzero"`
-	// Ports of external hosts. Nil: 443, 5000 and 8443.
+	// Ports are the ports of external hosts to which edges may forward. Nil: 443, 5000 and 8443.
 	Ports []PortRange `json:"ports,omitzero"`
 	// Upstreams are the DNS servers that annotation dns-upstreams may name. Nil: all that are not reserved.
 	Upstreams []netip.Prefix `json:"upstreams,omitzero"`
@@ -23,7 +23,7 @@ type Permissions struct {
 	// that prefix, or "*". An entry that starts with "!" forbids the keys that match it. Nil: all keys except the
 	// roles of control plane nodes.
 	NodeLabels []string `json:"nodeLabels,omitzero"`
-	// Destinations inside the management cluster that edges may dial for VMs. Nil: none.
+	// Destinations are those inside the management cluster that edges may dial for VMs. Nil: none.
 	Destinations []netip.Prefix `json:"destinations,omitzero"`
 }
 

@@ -312,14 +312,14 @@ type Placement struct {
 	PriorityClass string `json:"priorityClass,omitempty"`
 }
 
-// A Toleration allows a pod on nodes with a taint. Its fields are those of a
-// Kubernetes toleration, and empty fields have the same meaning there.
+// A Toleration allows a pod on nodes with a taint. Its fields have the meaning that they have in a Kubernetes
+// toleration, also if they are empty.
 type Toleration struct {
 	Key      string `json:"key,omitempty"`
 	Operator string `json:"operator,omitempty"`
 	Value    string `json:"value,omitempty"`
 	Effect   string `json:"effect,omitempty"`
-	// Seconds that a pod stays on a node that gets the taint. Nil: forever.
+	// Seconds is how long a pod stays on a node that gets the taint. Nil: forever.
 	Seconds *int64 `json:"seconds,omitempty"`
 }
 

@@ -77,11 +77,11 @@ type BootStep string
 const (
 	// BootDiscover: the VM sends its first DHCPDISCOVER.
 	BootDiscover BootStep = "discover"
-	// BootLease: it has a lease.
+	// BootLease: the VM has a lease.
 	BootLease BootStep = "lease"
-	// BootName: a DNS question for the name of Ignition comes from its address.
+	// BootName: a DNS query for the name of Ignition comes from the VM's address.
 	BootName BootStep = "name"
-	// BootIgnition, BootAPI and BootKonnectivity: it has a connection to a pod of that service.
+	// BootIgnition, BootAPI and BootKonnectivity: the VM has a connection to a pod of that service.
 	BootIgnition     BootStep = "ignition"
 	BootAPI          BootStep = "api"
 	BootKonnectivity BootStep = "konnectivity"

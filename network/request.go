@@ -35,7 +35,7 @@ type Request struct {
 	Cluster Cluster `json:"cluster"`
 	// Edges is the number of edges of each network, 1 or 2.
 	Edges int `json:"edges"`
-	// Networks that are requested and whose NADs could be read.
+	// Networks are those that are requested and whose NADs could be read.
 	Networks []NetworkRequest `json:"networks"`
 	// Wanted are the Names of all networks that a NodePool or a VM refers to, sorted. Their edges stay, even if the
 	// network is invalid.
@@ -52,20 +52,20 @@ type Request struct {
 	// Access is what the user opens to the management cluster.
 	Access    AccessRequest    `json:"access,omitzero"`
 	Placement PlacementRequest `json:"placement,omitzero"`
-	// Permissions of the management cluster's administrator. They are the only part that is not the user's.
+	// Permissions are those of the management cluster's administrator: the only part of a Request that the user does not set.
 	Permissions Permissions `json:"permissions,omitzero"`
 }
 
 // A NetworkRequest is one network as the NodePools and annotations describe it.
 type NetworkRequest struct {
 	Attachment Attachment `json:"attachment"`
-	// NodePools that use it, sorted.
+	// NodePools are the names of those that use the network, sorted.
 	NodePools []string `json:"nodePools,omitempty"`
 	// OlderTwins are other NADs ("namespace/name") of the same layer-2 network that an older NodePool names, or that
 	// the same NodePool names first.
 	OlderTwins []string `json:"olderTwins,omitempty"`
-	// Primary networks carry a VM's default route, DNS and everything else that it needs to boot. Others give an
-	// address only.
+	// Primary is true if VMs get their default route, DNS and everything else that they need to boot from the network.
+	// Other networks give them an address only.
 	Primary bool `json:"primary"`
 	// CIDR of the network. Zero: not set.
 	CIDR netip.Prefix `json:"cidr,omitzero"`
@@ -127,7 +127,7 @@ func (a Attachment) NetworkName() string { return a.Namespace + "." + a.Name }
 
 // Settings are the user's settings for one network. Zero means the default, which Derive sets.
 type Settings struct {
-	// Services that run here. Nil: all.
+	// Services are the servers that edges run on the network. Nil: all.
 	Services []Service `json:"services,omitempty"`
 	// EdgeAddresses in this order: next-hop VIP, service VIP, edge 1, edge 2. Nil: default.
 	EdgeAddresses []netip.Addr  `json:"edgeAddresses,omitempty"`

@@ -43,7 +43,8 @@ func Access(p network.Plan, r network.Request) (network.Plan, problem.Problems) 
 	return out, problems
 }
 
-// accessOf returns the Access with these destinations. Of two that differ only in Listen, it leaves out the one without Listen.
+// accessOf returns the Access with the destinations all, for the callers that r admits. Of two that differ only in
+// Listen, it leaves out the one without Listen.
 func accessOf(r network.Request, all []network.AccessDestination) network.Access {
 	if len(all) == 0 {
 		return network.Access{}

@@ -100,7 +100,7 @@ type balancer struct {
 	last  network.Plan
 }
 
-// services returns the Services that forward to edges, by name, and the problems of all.
+// services returns the Services that forward to edges, sorted by name, and the problems of all Services.
 func (x balancer) services() ([]network.BalancedService, problem.Problems) {
 	var out []network.BalancedService
 	var problems problem.Problems
@@ -145,7 +145,7 @@ func balancedLimit(services, ports int) string {
 	return ""
 }
 
-// inOrder returns load balancers that already forward to edges first, so that no other one takes their ports.
+// inOrder returns all load balancers. Those that already forward to edges come first, so that no other one takes their ports.
 func (x balancer) inOrder() []network.LoadBalancer {
 	return slices.SortedFunc(slices.Values(x.facts.LoadBalancers), func(a, b network.LoadBalancer) int {
 		return cmp.Or(network.TrueFirst(a.Leads == network.LeadsToEdges, b.Leads == network.LeadsToEdges), cmp.Compare(a.Service, b.Service))

@@ -107,8 +107,8 @@ func missing(r network.Reach, all []netip.Addr) []netip.Addr {
 	return network.Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
 }
 
-// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach: maxNamed of them, sorted,
-// and then how many more. 0.0.0.0 and 127.0.0.1 do not count: they block a name.
+// missingRecords returns the records, as "name=address", whose addresses VMs cannot reach: at most maxNamed of them,
+// sorted, and then the number of the others. 0.0.0.0 and 127.0.0.1 do not count: they block a name.
 func missingRecords(r network.Reach, records []network.Record) []string {
 	var out []string
 	for _, x := range records {

@@ -11,10 +11,10 @@ import (
 
 // A Subject is the object that a problem is about.
 type Subject struct {
-	// Kind in CamelCase: HostedCluster, NodePool, NetworkAttachmentDefinition,
-	// Service, Route, Network, Edge, Endpoint.
+	// Kind is one of, in CamelCase, HostedCluster, NodePool, NetworkAttachmentDefinition, Service, Route, Network,
+	// Edge, Endpoint.
 	Kind string `json:"kind,omitempty"`
-	// Namespace of the object. Empty: the object has none, or Name alone identifies it.
+	// Namespace is that of the object. Empty: the object has none, or Name alone identifies it.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 }
@@ -108,7 +108,7 @@ func (p Problem) Mistake() bool {
 	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationUnknown || e.Mistake)
 }
 
-// Problems, in the order in which they were found.
+// Problems are problems in the order in which they were found.
 type Problems []Problem
 
 // BySeverity returns ps sorted by severity, the highest first. Problems with the same severity keep their order.
