@@ -179,8 +179,8 @@ func (r *Reconciler) ofDefinition(ctx context.Context, o client.Object) []reconc
 	return r.with(found)
 }
 
-// concernsNeighbors passes events that may change which addresses a cluster wants or has. Initial events are dropped: the
-// operator reconciles everything when it starts.
+// concernsNeighbors accepts events that may change which addresses a cluster wants or has. Initial events are dropped:
+// the operator reconciles everything when it starts.
 var concernsNeighbors = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -220,7 +220,7 @@ var concerned = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool { return own.Relevant(e.ObjectOld) || own.Relevant(e.ObjectNew) },
 }
 
-// comesOrGoes passes creations and deletions of objects, and the beginning of a deletion.
+// comesOrGoes accepts creations and deletions of objects, and the beginning of a deletion.
 var comesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
@@ -228,7 +228,7 @@ var comesOrGoes = predicate.Funcs{
 	},
 }
 
-// reportsOther passes what comesOrGoes passes, and Leases with a changed report.
+// reportsOther accepts what comesOrGoes accepts, and updates of Leases that change the report.
 var reportsOther = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		const report = wire.AnnotationReport
@@ -236,7 +236,7 @@ var reportsOther = predicate.Funcs{
 	},
 }
 
-// comesMovesOrGoes passes what comesOrGoes passes, and VMs with changed networks or addresses.
+// comesMovesOrGoes accepts what comesOrGoes accepts, and updates of VMs that change networks or addresses.
 var comesMovesOrGoes = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return comesOrGoes.Update(e) || !reflect.DeepEqual(vmFields(e.ObjectOld), vmFields(e.ObjectNew))
@@ -250,11 +250,11 @@ func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
 	return out
 }
 
-// ofAPIServer passes only the API server's own EndpointSlice. The addresses of pods, which come and go all the time,
+// ofAPIServer accepts only the API server's own EndpointSlice. The addresses of pods, which come and go all the time,
 // are read at the next reconcile.
 var ofAPIServer = predicate.NewPredicateFuncs(func(o client.Object) bool { return client.ObjectKeyFromObject(o) == watch.APIServerSlice })
 
-// ofLoadBalancer passes creations of EndpointSlices of load balancers.
+// ofLoadBalancer accepts creations of EndpointSlices of load balancers.
 var ofLoadBalancer = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return isLoadBalancerSlice(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool { return isLoadBalancerSlice(e.ObjectNew) && comesOrGoes.Update(e) },

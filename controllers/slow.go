@@ -33,8 +33,8 @@ type slowClusters struct {
 	running int
 }
 
-// enter reports whether a pass may begin. At its end, call leave with its error, the time of its decision, and the
-// present time.
+// enter reports whether a pass for the cluster key may begin. When the pass ends, call leave with its error, the
+// duration of its decision, and the present time.
 func (s *slowClusters) enter(key types.NamespacedName, now time.Time) (leave func(err error, deciding time.Duration, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,7 +57,8 @@ func (v view) appsRecord() (network.Record, bool) {
 	return network.Record{}, false
 }
 
-// resolves reports whether r is derived: it has the service VIP, or a load balancer on the network.
+// resolves reports whether r has only one address, which derive chose and not the user: the service VIP, or the load
+// balancer of r's endpoint on the network.
 func (v view) resolves(r network.Record) bool {
 	leadsTo := func(a netip.Addr) bool { return slices.Equal(r.Addresses, []netip.Addr{a}) }
 	return leadsTo(v.n.ServiceVIP) || slices.ContainsFunc(v.Plan.Endpoints, func(e network.Endpoint) bool {

@@ -32,10 +32,10 @@ type Status struct {
 	Plan network.Plan
 	// Problems in any order, all of them: a missing edge is a problem, too.
 	Problems problem.Problems
-	// Applied reports whether Plan was applied. Otherwise edges keep the plan before it.
+	// Applied is true if Plan was applied. Otherwise edges keep the plan before it.
 	Applied bool
 	Running bool
-	// ReadyEdges counts a network's edges that serve, by Network.Name.
+	// ReadyEdges is the number of edges that serve on each network, by Network.Name.
 	ReadyEdges map[string]int
 	// Settings is the hash of the annotations that Plan was made from. Empty: unknown.
 	Settings string

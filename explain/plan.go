@@ -23,9 +23,9 @@ type Preview struct {
 	// Plan is nil where an error keeps everything from being applied.
 	Plan     *network.Plan
 	Problems problem.Problems
-	// Created reports whether HyperShift has seen the cluster.
+	// Created is true if HyperShift has seen the cluster.
 	Created bool
-	// Running reports whether edges serve a plan in force.
+	// Running is true if edges serve a plan in force.
 	Running bool
 	// Remarks are whole sentences about the objects, for facts without a problem.
 	Remarks []string

@@ -16,7 +16,7 @@ import (
 
 // A Message explains one problem to a person. Each part is whole sentences.
 type Message struct {
-	// What happened.
+	// What says what happened.
 	What string
 	// Effect is what it means for VMs. Empty where What says it.
 	Effect string
@@ -98,7 +98,7 @@ type JSONProblem struct {
 	Blocking bool `json:"blocking"`
 }
 
-// JSON returns [] for no problems, never null.
+// JSON returns ps for scripts. Without problems the result is empty and not nil, so that it becomes [] in JSON.
 func JSON(ps problem.Problems) []JSONProblem {
 	out := []JSONProblem{}
 	for _, p := range ps {

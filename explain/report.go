@@ -56,11 +56,11 @@ type Report struct {
 	// Boots says whether nodes can boot, and Summary why.
 	Boots   Answer `json:"boots"`
 	Summary string `json:"summary"`
-	// Problems, the most important first.
+	// Problems are the most important ones, the most important first.
 	Problems []ReportProblem `json:"problems"`
-	// Omitted counts further problems.
+	// Omitted is the number of problems that Problems lacks.
 	Omitted int `json:"omitted,omitempty"`
-	// UnavailableEdges became unavailable, and the operator did not cause it. Each was reported by an Event.
+	// UnavailableEdges are edges that became unavailable without an act of the operator. Each was reported by an Event.
 	UnavailableEdges []UnavailableEdge `json:"unavailableEdges,omitempty"`
 	// Neighbors are the other hosted clusters on its networks, NAMESPACE/NAME. When one leaves, this one is reconciled.
 	Neighbors []string `json:"neighbors,omitempty"`
@@ -138,8 +138,8 @@ func marshal(v any) []byte {
 	return b
 }
 
-// ReadReport reads the output of Report.JSON. It ignores unknown fields. A newer version is an error, since its fields
-// may have another meaning.
+// ReadReport returns the Report in b, the output of Report.JSON. It ignores unknown fields. It returns an error for a
+// newer version, since the fields may have another meaning.
 func ReadReport(b []byte) (Report, error) {
 	var r Report
 	if err := json.Unmarshal(b, &r); err != nil {

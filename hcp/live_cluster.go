@@ -1,4 +1,4 @@
-// This file reads what a hosted cluster reports, for people. It decodes only metadata and conditions.
+// This file reads what commands show about a hosted cluster. It decodes only metadata and conditions.
 
 package hcp
 

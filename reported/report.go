@@ -92,7 +92,7 @@ const (
 // A UsedAddress is an address for which another host on the network answers.
 type UsedAddress struct {
 	Address netip.Addr `json:"address"`
-	// MAC in lower case with colons.
+	// MAC is in lower case with colons.
 	MAC string `json:"mac"`
 }
 
@@ -134,7 +134,8 @@ func (r EdgeReport) JSON() []byte {
 	}
 }
 
-// Read reads the output of EdgeReport.JSON. It ignores unknown fields. A value that no edge could report is an error.
+// Read returns the report in b, the output of EdgeReport.JSON. It ignores unknown fields. It returns an error for a
+// value that no edge could report.
 func Read(b []byte) (EdgeReport, error) {
 	if len(b) > MaxBytes {
 		return EdgeReport{}, fmt.Errorf("not a report: it is longer than %d bytes", MaxBytes)

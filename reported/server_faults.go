@@ -14,7 +14,7 @@ type ServerFault struct {
 	Server network.Service `json:"server"`
 	// Cause is ServerStopped, ServerSilent or ServerRefuses.
 	Cause problem.Cause `json:"cause"`
-	// Error is what the server itself says. ServerRefuses has it.
+	// Error is what the server itself says. Only ServerRefuses has an Error.
 	Error string `json:"error,omitempty"`
 }
 

@@ -64,7 +64,8 @@ func (e *WriteError) ofNetwork(label string) bool { return e.Object.Labels[wire.
 
 func writeErrors(err error) []*WriteError { return requests.ErrorsOf[*WriteError](err) }
 
-// Failures returns the problems of a failed pass, one for each object. If no object failed, a read did.
+// Failures returns the problems in err, the error of a failed pass: one for each object that was not written or
+// removed, and one for each kind that is not watched. If there are none, it returns the problem that a read failed.
 func Failures(err error) problem.Problems {
 	var out problem.Problems
 	for _, e := range writeErrors(err) {

@@ -29,7 +29,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// lead carries out x. If one object fails, the others are still written.
+// lead does in the control plane namespace of w what x says. If one write fails, the others are still sent.
 func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) error {
 	var all []error
 	key, ns := client.ObjectKeyFromObject(w.HostedCluster), hcp.ControlPlaneNamespace(w.HostedCluster)

@@ -24,9 +24,10 @@ import (
 )
 
 const (
-	// whileRemoving is how soon the operator looks for Leases that a terminating edge wrote meanwhile.
+	// whileRemoving is the time until the next pass if this one deleted something: a terminating edge may write a Lease meanwhile.
 	whileRemoving = 2 * time.Second
-	// whileTerminating is how soon the operator looks again for objects that others keep with finalizers.
+	// whileTerminating is the time until the next pass if this one deleted nothing, because finalizers keep the
+	// remaining objects.
 	whileTerminating = 10 * time.Second
 )
 
@@ -148,8 +149,8 @@ func (r Writer) delete(ctx context.Context, o metav1.PartialObjectMetadata) erro
 	return nil
 }
 
-// rememberDeleted remembers that o was deleted, until its cache shows that. If the cache does not have o, there is
-// nothing to wait for: it has already seen the deletion, or it does not hold such objects.
+// rememberDeleted remembers that o was deleted, until a cache shows the deletion. If the cache does not have o, there
+// is nothing to wait for: it has already seen the deletion, or it does not hold such objects.
 func (r Writer) rememberDeleted(ctx context.Context, o metav1.PartialObjectMetadata) {
 	key := own.KeyOf(o.GroupVersionKind(), &o)
 	if r.Writes.Deleted(key, &o, r.Now()) {

@@ -25,18 +25,18 @@ import (
 
 // A Rolled is the decision about the edges of one network.
 type Rolled struct {
-	// label of the network, as in gather.Edge.Network.
+	// label is the value of the network's label, as in gather.Edge.Network.
 	label string
 	// acd and edges are the wanted Deployments, whether or not they are applied now. Both are empty if the network is
 	// removed.
 	acd   *unstructured.Unstructured
 	edges []*unstructured.Unstructured
-	// Postponed: an edge keeps its release until its cluster's turn.
+	// Postponed is true if some edge keeps its release until its cluster's turn.
 	Postponed bool
 	rollout.Decision
 }
 
-// roll decides about each network of plan, in its order, and then about other networks that have edges.
+// roll returns the decision about each network of plan, in the order of plan, and then those about other networks that have edges.
 func (w view) roll(plan network.Plan, release desired.Release, now time.Time) []Rolled {
 	var out []Rolled
 	served, hash, ns := map[string]bool{}, release.Hash(), plan.Cluster.ControlPlaneNamespace

@@ -45,7 +45,7 @@ type Reach struct {
 	APIServers []netip.AddrPort
 	// Resolvers are the resolver addresses of pods that do not belong to a Service.
 	Resolvers []netip.Addr
-	// Services of the control plane namespace.
+	// Services are those of the control plane namespace.
 	Services []corev1.Service
 	// ByHand are the endpoints of Services that do not select pods.
 	ByHand map[ServicePort][]netip.AddrPort

@@ -21,11 +21,11 @@ import (
 type Role string
 
 const (
-	// RoleEdge: it serves a network.
+	// RoleEdge: the Deployment serves a network.
 	RoleEdge Role = "edge"
-	// RoleACD: it detects address conflicts before the first edge of a network exists.
+	// RoleACD: the Deployment detects address conflicts before the first edge of a network exists.
 	RoleACD Role = "acd"
-	// roleOther: another version of the operator created it, and it is removed.
+	// roleOther: another version of the operator created the Deployment, and it is removed.
 	roleOther Role = "other"
 )
 
@@ -35,14 +35,14 @@ type Edge struct {
 	Role            Role
 	// Network is the value of the network's label (wire.NetworkLabel).
 	Network string
-	// Number of the edge on its network, from 1. 0: it has another role.
+	// Number is the edge's number on its network, from 1. 0: the Deployment is no edge.
 	Number int
-	// Release is the release of oooi that applied it last. Empty: a release that did not record that.
+	// Release is the release of oooi that applied the Deployment last. Empty: a release that did not record that.
 	Release string
-	// Seen is its state for package rollout. It lacks Drifted, PeerLost and PeerImpaired, which depend on the wanted
-	// state and on reports.
+	// Seen is the Deployment's state for package rollout. It lacks Drifted, PeerLost and PeerImpaired, which depend on
+	// the wanted state and on reports.
 	Seen rollout.Seen
-	// Refused is the API server's message if it refuses the pod. Empty: it does not.
+	// Refused is the message with which the API server refuses the pod. Empty: the pod is not refused.
 	Refused string
 	// Ending is true if there is no pod because the previous one has not ended yet.
 	Ending bool
@@ -55,7 +55,7 @@ type Edge struct {
 // EdgeReady reports whether the pod of an edge's Deployment is of the newest version, and ready.
 func EdgeReady(d appsv1.Deployment) bool { return EdgeOf(d).Seen.Available }
 
-// EdgeOf reads a Deployment.
+// EdgeOf returns the facts about d, a Deployment of oooi.
 func EdgeOf(d appsv1.Deployment) Edge {
 	number, err := strconv.Atoi(d.Labels[wire.LabelEdge])
 	if err != nil {
@@ -168,7 +168,7 @@ func (e Edge) UnavailableSince() time.Time {
 	return e.Seen.Since.UTC()
 }
 
-// Available returns the edges that serve the network with this label.
+// Available returns those of edges that are available and whose Network is label.
 func Available(edges []Edge, label string) []Edge {
 	return slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Role != RoleEdge || e.Network != label || !e.Seen.Available })
 }

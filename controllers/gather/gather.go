@@ -58,7 +58,7 @@ type World struct {
 	Last network.Plan
 	// LastText is Last as it is stored.
 	LastText string
-	// Unread are the problems that plans in force cannot be read, of this cluster or of a neighbor.
+	// Unread has a problem for each plan in force, of this cluster or of a neighbor, that cannot be read.
 	Unread problem.Problems
 	// Others are the other hosted clusters on its networks, sorted by name.
 	Others []derive.OtherCluster

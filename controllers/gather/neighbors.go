@@ -168,7 +168,7 @@ func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[s
 	return values, nil
 }
 
-// Clusters returns the relevant clusters that the options select.
+// Clusters returns a request for each relevant HostedCluster (own.Relevant) that the options which select.
 func (r Reader) Clusters(ctx context.Context, which ...client.ListOption) []reconcile.Request {
 	list := &lenient.HostedClusterList{}
 	if err := r.Client.List(ctx, list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A found identifies a problem that edges find, for as long as it lasts, whatever its counts.
+// A found identifies a problem that edges find. Two problems with equal founds are the same one, even if their counts differ.
 type found struct {
 	reason                  problem.Reason
 	network, edge, mac, who string

@@ -75,7 +75,7 @@ type Edge struct {
 // Seen has the known facts about an edge's Deployment.
 type Seen struct {
 	Exists bool
-	// Version that was last applied. Empty: none.
+	// Version is the version that was last applied. Empty: none.
 	Version string
 	// Drifted is true if another client changed the pod, so that applying even the same version recreates it.
 	Drifted bool
@@ -120,9 +120,9 @@ const (
 
 // A Check is an address conflict detection.
 type Check struct {
-	// Wanted is its version. It changes with the addresses to probe.
+	// Wanted is the version of the check. It changes with the addresses to probe.
 	Wanted string
-	// Seen is the state of its Deployment. Available means that no address is in use.
+	// Seen is the state of the check's Deployment. Available means that no address is in use.
 	Seen Seen
 	// Owned is true if edges of oooi held the same addresses until a moment ago. They may still answer, so a check
 	// would find the addresses in use.

@@ -29,7 +29,7 @@ import (
 type Kinds struct {
 	scheme *runtime.Scheme
 	mu     sync.Mutex
-	// states of all kinds. Empty: none was looked up yet.
+	// states has the state of each kind. Empty: none was looked up yet.
 	states map[schema.GroupVersionKind]*kindState
 	// answered is when the API server last answered about a kind after it had not.
 	answered time.Time

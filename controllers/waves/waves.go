@@ -58,7 +58,7 @@ const Last = 3
 type Cluster struct {
 	// Name is unique.
 	Name string
-	// Namespace of the HostedCluster.
+	// Namespace is that of the HostedCluster.
 	Namespace string
 	Created   time.Time
 	// Paused is true if nothing of the cluster may change.
@@ -109,7 +109,7 @@ type Turn struct {
 type Decision struct {
 	// Wave is the present wave, from 1 to Last. 0: no edge is outdated.
 	Wave int
-	// States of all clusters, by name.
+	// States has the state of each cluster, by its name.
 	States map[string]State
 	// Turns are the turns of clusters with an outdated edge, by name.
 	Turns map[string]Turn

@@ -127,7 +127,8 @@ func onNetwork(in network.Request, registry string) bool {
 
 const plainHTTP = "http://"
 
-// registryOf returns the registry of an image or mirror: host in lower case, optional port, and plainHTTP if it is not TLS.
+// registryOf returns the registry of an image or mirror: its host in lower case, and its port if image has one. It
+// begins with plainHTTP if image does.
 func registryOf(image string) string {
 	image = strings.TrimPrefix(image, "https://")
 	rest, plain := strings.CutPrefix(image, plainHTTP)
@@ -141,8 +142,8 @@ func registryOf(image string) string {
 
 const dockerHub = "registry-1.docker.io"
 
-// dialedRegistry returns the registry that nodes dial for image: registryOf, with Docker Hub's own host for its other
-// names (dockerRegistry in containers/image, docker/docker_client.go).
+// dialedRegistry returns the registry that nodes dial for image: the result of registryOf, with dockerHub in place of
+// Docker Hub's other names (dockerRegistry in containers/image, docker/docker_client.go).
 func dialedRegistry(image string) string {
 	if r := registryOf(image); r != "docker.io" && r != "index.docker.io" {
 		return r

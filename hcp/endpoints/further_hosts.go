@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// furtherHosts returns hints about hosts that nodes might need for images. There are none if the user set
-// allowed-hosts. own is what nodes reach without external hosts, and all includes these.
+// furtherHosts returns hints about hosts that nodes might need for images. It returns none if the user set
+// allowed-hosts. own is what nodes reach without external hosts, and all is what they reach with them.
 func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil

@@ -116,7 +116,7 @@ func (d *Dump) AddUnstructured(u unstructured.Unstructured) error {
 	return d.Add(text)
 }
 
-// Matters reports whether AddObject reads or refuses o. It skips other objects.
+// Matters reports whether AddObject reads or refuses o. AddObject skips other objects.
 func Matters(o manifest.Object) bool {
 	k, err := (&Dump{}).kindOf(o)
 	return k != nil || err != nil

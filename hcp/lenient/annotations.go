@@ -29,7 +29,7 @@ const (
 	ofEntry        = 96
 )
 
-// An annotation is an annotation of an object that is kept. rank is 0 if oooi has its key, else 1.
+// An annotation is one annotation that is kept of an object. rank is 0 if oooi has its key, else 1.
 type annotation struct {
 	key, value string
 	rank       int

@@ -16,9 +16,9 @@ import (
 
 // An Object is one object of a file.
 type Object struct {
-	// File is where the object was read.
+	// File is the name of the file that the object was read from.
 	File string
-	// Group of its apiVersion; "v1" for the core group.
+	// Group is the group of apiVersion, or "v1" for the core group.
 	Group string
 	Kind  string
 	// Namespace is empty if the file does not name it.
@@ -28,12 +28,12 @@ type Object struct {
 	// Unquoted are the keys of annotations and labels whose values are not strings, sorted. The API
 	// server refuses such an object. In Annotations, Labels and JSON their values are strings.
 	Unquoted []string
-	// Lines are line numbers in File, from 1: of each annotation and label by key, and of the object's beginning by
-	// the key "". It is empty for an object in a list.
+	// Lines has line numbers in File, from 1: where each annotation and label is, by its key, and where the object
+	// begins, by the key "". Lines is empty for an object in a list.
 	Lines map[string]int
 	// JSON is the whole object. It may lack apiVersion and kind if its list has them.
 	JSON json.RawMessage
-	// Unused are versions of the object in files to apply that differ from it. Merge sets it.
+	// Unused are the other versions of the object in files to apply that differ from it. Merge sets Unused.
 	Unused []Object
 
 	resourceVersion, uid string
@@ -84,7 +84,7 @@ type head struct {
 	Items  json.RawMessage `json:"items"`
 }
 
-// values are annotations or labels, each in JSON.
+// values has the values of annotations or labels, in JSON, by key.
 type values map[string]json.RawMessage
 
 // strings returns v as text, and the keys whose values are not strings.

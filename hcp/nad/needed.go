@@ -140,7 +140,7 @@ func valueOf(plugin map[string]any, key string) any {
 	return nil
 }
 
-// unusable returns a problem if a value that edges need has another form than forms allows, or nil.
+// unusable returns a problem if a value that edges need has another form than forms allows, else nil.
 func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	if p := malformed(o, conf, headForms()); p != nil {
 		return p
@@ -183,7 +183,7 @@ func isVLANText(v string) bool {
 	return err == nil && id > 0 && id <= 4094
 }
 
-// malformed returns a problem if one of values has another form than allowed, or nil.
+// malformed returns a problem if one of values has another form than allowed, else nil.
 func malformed(o Object, values map[string]any, allowed map[string]form) *problem.Problem {
 	for _, key := range slices.Sorted(maps.Keys(allowed)) {
 		if v := valueOf(values, key); v != nil && !allowed[key].matches(v) {

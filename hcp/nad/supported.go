@@ -181,7 +181,7 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *pr
 	return ignoredByOVN(o, conf, plugins)
 }
 
-// ignoredByOVN returns a problem if OVN-Kubernetes would ignore o, so that no pod starts on its network, or nil.
+// ignoredByOVN returns a problem if OVN-Kubernetes would ignore o, so that no pod starts on its network, else nil.
 func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
 	if len(plugins) > 1 {
@@ -199,7 +199,7 @@ func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *prob
 	return nil
 }
 
-// unsupportedSRIOV returns a problem if no node has a virtual function for an edge, or nil.
+// unsupportedSRIOV returns a problem if no node has a virtual function for an edge, else nil.
 func unsupportedSRIOV(o Object, nodes Nodes) *problem.Problem {
 	switch {
 	case o.ResourceName == "":

@@ -18,7 +18,7 @@ type indexed struct {
 	nads map[network.Attachment]nadv1.NetworkAttachmentDefinition
 	// byName has the NodePools by name. They are shared and must not be changed.
 	byName map[string]*hyperv1.NodePool
-	// first are the NodePools that list a network first, by network, in the order of the objects.
+	// first has, for each network, the NodePools that list it first, in the order of the objects.
 	first map[network.Attachment][]*hyperv1.NodePool
 	// attached are the networks on which some VM certainly has an interface.
 	attached        map[network.Attachment]bool

@@ -27,7 +27,7 @@ type merged struct {
 	otherRoute []string
 	// without holds, for each key, the NodePools that list the network first and do not set the key.
 	without map[string][]string
-	// ofNodePools are the keys that are set on NodePools, of those that list the network first.
+	// ofNodePools are the keys that are set on some NodePool that lists the network first.
 	ofNodePools []string
 	// ofNAD are the values of its NetworkAttachmentDefinition, and ofNADProblems the problems of these values.
 	ofNAD         settings.Values

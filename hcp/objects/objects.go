@@ -41,7 +41,7 @@ type Objects struct {
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name and that exist.
 	NetworkAttachmentDefinitions []nadv1.NetworkAttachmentDefinition
-	// Routes and Services of the control plane namespace.
+	// Routes and Services are those of the control plane namespace.
 	Routes   []routev1.Route
 	Services []corev1.Service
 	// Slices are the EndpointSlices of load balancers in that namespace. Empty if they were not read.

@@ -25,7 +25,7 @@ func (k Key) Take(to *Values, from Values) {
 	}
 }
 
-// Joins reports whether other's value replaces own's although both have the same meaning.
+// Joins reports whether other's value replaces own's although both count as the same: only for services, if other adds NTP.
 func (k Key) Joins(own, other Values) bool { return k.joins != nil && k.joins(own, other) }
 
 // OfNetwork returns the values in r.

@@ -83,7 +83,7 @@ type Key struct {
 	value   value
 	// means, if set, returns something that is equal for two values with the same meaning.
 	means func(Values) any
-	// joins, if set, reports whether the second value replaces the first although both have the same meaning.
+	// joins, if set, reports whether other's value replaces own's although means returns the same for both.
 	joins func(own, other Values) bool
 	// origin, if set, returns where the value was set: a field or annotation for messages, and keys of problems.
 	origin func(*Values) (field *string, keys *[]string)

@@ -1,4 +1,4 @@
-// Package spelling finds the name that a user probably meant. It is pure, and works for names of anything.
+// Package spelling finds the name that a user probably meant. It is pure.
 package spelling
 
 import "strings"

@@ -11,8 +11,7 @@ import (
 
 // A Subject is the object that a problem is about.
 type Subject struct {
-	// Kind is one of, in CamelCase, HostedCluster, NodePool, NetworkAttachmentDefinition, Service, Route, Network,
-	// Edge, Endpoint.
+	// Kind is in CamelCase: HostedCluster, NodePool, NetworkAttachmentDefinition, Service, Route, Network, Edge or Endpoint.
 	Kind string `json:"kind,omitempty"`
 	// Namespace is that of the object. Empty: the object has none, or Name alone identifies it.
 	Namespace string `json:"namespace,omitempty"`
