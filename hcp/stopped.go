@@ -151,7 +151,7 @@ func isTrue(until *string) bool {
 	return err == nil && paused
 }
 
-// isFalse reports whether c has type of and status False.
+// isFalse reports whether the type of c is of, and its status is False.
 func isFalse(c metav1.Condition, of hyperv1.ConditionType) bool {
 	return c.Type == string(of) && c.Status == metav1.ConditionFalse
 }

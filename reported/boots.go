@@ -91,8 +91,8 @@ func normalizedBoots(all []Boot) (out []Boot) {
 
 // BootsOf returns the boots of VMs on n, from the reports of its edges that run. Each VM uses one edge for its
 // connections, and any edge for its address. So a step counts if one edge saw it. Only edges with connections judge
-// which VMs are late. If there is none, all edges do, once all report. VMs that are not nodes yet come first, the
-// oldest before the others.
+// which VMs are late. If no edge has connections, all edges judge that, once all report. VMs that are not nodes yet
+// come first, the oldest before the others.
 func BootsOf(n network.Network, edges []EdgeReport) []Boot {
 	steps, of := n.BootSteps(), map[string]Boot{}
 	if len(steps) == 0 {

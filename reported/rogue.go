@@ -73,7 +73,7 @@ func YieldedTo(n network.Network, all []UsedAddress, nameOf func(mac string) str
 }
 
 // ofVMOrHost returns the problem that a host uses the address u. The cause is vm if a VM has the MAC of u, else host.
-// It adds to args.
+// It adds the arguments about u to args.
 func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
 	cause := host
 	args["address"], args["mac"] = []string{u.Address.String()}, []string{u.MAC}

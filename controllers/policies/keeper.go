@@ -166,7 +166,7 @@ func roleDiffers(shipped, live *rbacv1.ClusterRole) error {
 	return fmt.Errorf("ClusterRole %s is not as shipped: %s. To restore it: kubectl replace -f bundle/manifests/%[1]s.clusterrole.yaml", live.Name, why)
 }
 
-// applyOwned applies o with an owner. It changes only fields in o, and returns what it applied, and what exists now.
+// applyOwned applies o with an owner. It changes only the fields that o sets, and returns what it applied, and what exists now.
 func (k *Keeper) applyOwned(ctx context.Context, kind schema.GroupVersionKind, o client.Object, owner metav1.OwnerReference) (
 	map[string]any, *unstructured.Unstructured, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

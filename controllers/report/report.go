@@ -187,7 +187,8 @@ func (r Reporter) writeCondition(ctx context.Context, hc *hyperv1.HostedCluster,
 	return u.GetResourceVersion(), err
 }
 
-// announce emits an Event if the status or the reason of the condition changed. told is its reason, or empty.
+// announce emits an Event if the status or the reason of the condition changed. told is the reason of that Event, or
+// empty if there is none.
 func (r Reporter) announce(hc *hyperv1.HostedCluster, before *metav1.Condition, v verdict, exists bool) (told problem.Reason) {
 	if !exists {
 		r.Events.Eventf(hc, nil, corev1.EventTypeNormal, optedOut, apply.ActionRemove, "%s", explain.OptedOut)

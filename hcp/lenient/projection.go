@@ -39,7 +39,7 @@ func project(root reflect.Type, paths ...string) *projection {
 	return out
 }
 
-// add adds the path names to p, whose Go type is of. It panics if neither of nor root has the field.
+// add adds the path names to p, whose Go type is of. It panics if the field is neither in of nor in root.
 func (p *projection) add(root, of reflect.Type, names []string) {
 	name, list := strings.CutSuffix(names[0], "[]")
 	member := p.members[name]

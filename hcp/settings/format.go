@@ -103,7 +103,8 @@ func tooLong(of string) Requirement {
 		Args: problem.Args{"most": {most}}, Computed: map[string]string{"count": "string((" + of + ").size())"}}
 }
 
-// wanted returns the requirement that the CEL expression valid is true. If it is not, the problem is that of want.
+// wanted returns the requirement that the CEL expression valid is true. The problem of an entry for which it is false
+// is that of want.
 func wanted(what, valid string) Requirement {
 	return Requirement{Valid: valid, Cause: problem.AnnotationUnreadable, Args: problem.Args{"want": {what}}}
 }

@@ -24,7 +24,7 @@ type Entry struct {
 	Mistake bool
 	// Subject is what {subject} stands for, in words.
 	Subject string
-	// What happened.
+	// What says what happened.
 	What string
 	// Effect is what it means for VMs. Empty where What says it.
 	Effect string

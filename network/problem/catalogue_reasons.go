@@ -10,7 +10,7 @@ type Reason string
 type Traits struct {
 	// Meaning is whole sentences for all clusters. No message of a cause repeats them.
 	Meaning string
-	// Page of docs/ with more, such as "networks.md". Empty: none.
+	// Page is the page of docs/ that says more, such as "networks.md". Empty: none.
 	Page string
 	Rank Rank
 	// AboutEdges is true if the problems are about edges that exist, not about the plan.
