@@ -20,23 +20,23 @@ const (
 	insistInterval = 2 * time.Second
 )
 
-// lostAt is when an edge announces against an unreachable peer, counted from the first announcement. It ends, so that
-// two edges that run without hearing each other stop moving VMs.
+// lostAt lists when an edge announces against an unreachable peer, as times after the first announcement. The list
+// ends, so that two edges that run without hearing each other stop moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
-// aloneAt is when an edge without a peer announces, counted from when it first serves: an edge that was removed from the
-// plan may still run and notice its removal late. No connection is reset.
+// aloneAt lists when an edge without a peer announces, as times after the first announcement. The edge repeats itself,
+// because an edge that was removed from the plan may still run, and notice its removal late.
 var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 
-// A cause is why an edge announces. Each has a schedule of its own.
+// A cause is why an edge announces. Each cause has its own schedule.
 type cause string
 
 const (
 	noCause  cause = ""
 	isAlone  cause = "alone"
 	peerGone cause = "peer unreachable"
-	// The peer's kernel answers: the peer is frozen, or serves while its messages are lost. In the second case the two
-	// edges would announce alternately, and move VMs back and forth.
+	// peerSilent: the peer is silent, but its kernel answers. It is frozen, or serves while its messages are lost. In
+	// the second case, repeated announcements of the two edges would move VMs back and forth.
 	peerSilent     cause = "peer silent"
 	vlanCut        cause = "VLAN cut"
 	peerMute       cause = "peer mute"
@@ -57,10 +57,10 @@ func Causes() (out []string) {
 type schedule struct {
 	cause       cause
 	count       int
-	first, last time.Time // the announcements
+	first, last time.Time // when the edge announced first and last
 }
 
-// announce reports whether to announce now, and returns the state after that.
+// announce reports whether an announcement is due at now. The returned state records that announcement.
 func (s State) announce(now time.Time) (State, bool) {
 	if c := s.causeNow(now); c != s.schedule.cause {
 		s.schedule = schedule{cause: c}
@@ -75,7 +75,8 @@ func (s State) announce(now time.Time) (State, bool) {
 	return s, true
 }
 
-// causeNow returns the present cause, even at LevelNothing, where an edge does not announce.
+// causeNow returns the cause to announce, or noCause. The level does not affect it, although an edge at LevelNothing
+// does not announce.
 func (s State) causeNow(now time.Time) cause {
 	switch {
 	case s.PeerState == Alone:
@@ -95,8 +96,9 @@ func (s State) causeNow(now time.Time) cause {
 	return noCause
 }
 
-// silence returns the cause against a peer that is unreachable over the VLAN. Silence counts only
-// while frames arrive, or if the peer is silent on both paths (peerLost).
+// silence returns the cause to announce against a peer that is unreachable over the VLAN, or
+// noCause. Silence counts only while frames arrive, or if the peer is silent on both paths
+// (peerLost).
 func (s State) silence(now time.Time) cause {
 	switch {
 	case s.seen.missed <= s.limit(now) && !s.peerLost():

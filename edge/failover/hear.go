@@ -1,4 +1,5 @@
-// This file decides which messages of the peer count, and which of two pods with one edge number is the peer.
+// This file decides which messages are accepted as the peer's, and which of two pods with the peer's edge number is the
+// peer.
 
 package failover
 
@@ -11,10 +12,11 @@ import (
 const (
 	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
 	maxAnswers = 8
-	// maxDoubts limits the doubts about the VLAN. Each doubt lets the peer be silent for longer, so
-	// that a bad link does not move VMs back and forth. See State.limit.
+	// maxDoubts limits State.doubts, the silences on the VLAN without a known cause. Each doubt
+	// lets the peer be silent for longer, so that a bad link does not move VMs back and forth. See
+	// State.limit.
 	maxDoubts = 4
-	// forgiven is how long a peer must be heard until one doubt is undone.
+	// forgiven is how long a peer must be heard until State.doubts decreases by one.
 	forgiven = time.Minute
 	// followed is how many Intervals a pod may be silent until a previous pod with its number counts as the peer again.
 	followed = 20
@@ -26,8 +28,8 @@ func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].s
 // PeerHeard reports whether a message of the peer arrived over either path within the last two seconds.
 func (s State) PeerHeard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
 
-// PeerMAC returns the peer's MAC on the VLAN. The peer names it over the cluster network, where
-// no VM can forge a message. Empty: unknown, as while the peer is not heard there.
+// PeerMAC returns the peer's MAC on the VLAN. The peer names it over the cluster network, where no
+// VM can forge a message. It is empty while the peer is not heard there.
 func (s State) PeerMAC() string {
 	if !s.Heard(ClusterNetwork) {
 		return ""
@@ -38,15 +40,16 @@ func (s State) PeerMAC() string {
 // Duplicated reports whether two pods have the peer's edge number: a previous pod was heard within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
 
-// hear handles a message. A message counts only if its sender has received this edge's messages:
-// a host that does not see what is sent to the peer cannot forge the peer's messages. An unknown
-// instance gets an answer, so that a new peer can prove that it receives this edge's messages. A
-// previous pod of the peer also gets an answer, and learns from it that it has to yield.
+// hear handles m, which arrived over p. It accepts m only if the sender has received this edge's
+// messages: a host that does not see what is sent to the peer cannot forge the peer's messages. An
+// unknown instance gets an answer, so that a new peer can prove that it receives this edge's
+// messages. A previous pod of the peer also gets an answer, and learns from it that it has to
+// yield.
 func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
 		return s, Answer{}
-	case m.IsTwin(s.Self.Claim) && m.Instance != s.Peer.Instance: // The peer may learn a new owner first.
+	case m.IsTwin(s.Self.Claim) && m.Instance != s.Peer.Instance: // If the peer reads a new owner before this edge does, it is still the peer.
 		s.Twins = s.Twins.Hear(twins.Message{Claim: m.Claim, Instance: m.Instance, Number: m.Number, MAC: m.MAC, Idle: m.Level == LevelNothing})
 		return s, Answer{}
 	case m.Peer != s.Self.Instance:
@@ -59,7 +62,8 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		s.elder = 0
 		return s.answer(Answer{instance: m.Instance, Address: m.Address}, m)
 	case m.Instance != s.Peer.Instance && p == VLAN && s.Heard(ClusterNetwork):
-		// VMs cannot forge what the peer says there. A younger pod of the peer counts once the former one is silent.
+		// VMs cannot forge messages on the cluster network, so the pod that is heard there remains the peer. A younger
+		// pod replaces it once it is silent.
 		return s.answer(Answer{instance: m.Instance}, m)
 	case m.Instance != s.Peer.Instance:
 		s = s.follow(m, p)
@@ -91,7 +95,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	return s, Answer{}
 }
 
-// yield decides whether this edge yields, and to which twin.
+// yield sets whether this edge yields, and to which twin.
 func (s State) yield() State {
 	var peer twins.Claim
 	if s.PeerHeard() {
@@ -102,10 +106,10 @@ func (s State) yield() State {
 	return s
 }
 
-// answer counts an answer and returns it. If there were too many answers, it returns none.
+// answer returns a, the answer to m. If this edge already sent maxAnswers in this Interval, it returns no answer.
 func (s State) answer(a Answer, m Message) (State, Answer) {
 	count := &s.answers[0]
-	if m.Owner != "" && m.Owner == s.Self.Owner { // A VM that receives nothing of what edges send does not know the owner.
+	if m.Owner != "" && m.Owner == s.Self.Owner { // A separate limit: a VM that receives no heartbeats cannot name the owner.
 		count = &s.answers[1]
 	}
 	if *count >= maxAnswers {
@@ -115,7 +119,7 @@ func (s State) answer(a Answer, m Message) (State, Answer) {
 	return s, a
 }
 
-// follow forgets the previous instance of the peer.
+// follow makes the sender of m the peer, and forgets the previous instance of the peer. m arrived over p.
 func (s State) follow(m Message, p Path) State {
 	s.Peer = Message{Instance: m.Instance}
 	s.paths[1-p] = path{silent: unbounded}

@@ -18,13 +18,13 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A peering is how an edge reaches its peer. On the cluster network the peer's address
-// changes with its pod.
+// A peering holds the sockets to the peer.
 type peering struct {
 	events chan Event
 	// conns are the open sockets, one for each Path. Nil: not open.
 	conns [2]*net.UDPConn
-	// cluster is the peer's address to which the socket on the cluster network is connected.
+	// cluster is the address to which the socket on the cluster network is connected. It changes
+	// with the peer's pod.
 	cluster netip.Addr
 }
 
@@ -51,8 +51,8 @@ func (p *peering) openVLAN(ctx context.Context, device string, own, peer netip.A
 	return nil
 }
 
-// openCluster opens the socket to the pod at peer, and closes a socket to another pod. Zero: the
-// peer's address on the cluster network is unknown.
+// openCluster opens the socket to the pod at peer, and closes a socket to another pod. If peer is
+// zero, the address is unknown, and no socket is opened.
 func (p *peering) openCluster(ctx context.Context, device string, own, peer netip.Addr) error {
 	if c := p.conns[ClusterNetwork]; c != nil && p.cluster != peer {
 		_ = c.Close()
@@ -102,7 +102,8 @@ func unlessSilent(err error) error {
 	return err
 }
 
-// answer sends x over the VLAN, and to a pod on the cluster network that is not the peer.
+// answer sends x over the VLAN and, on the cluster network, to the pod at x.Address, which is not
+// the peer.
 func (p *peering) answer(x Answer) error {
 	b := x.Message.bytes()
 	err := p.write(VLAN, b)
@@ -110,12 +111,13 @@ func (p *peering) answer(x Answer) error {
 	if c == nil || !x.Address.Is4() {
 		return err
 	}
-	// The socket is connected to the peer. The kernel sends to other addresses, too.
+	// The socket is connected to the peer, but Linux still sends to another address that sendto
+	// names.
 	to := &unix.SockaddrInet4{Port: wire.HeartbeatPort, Addr: x.Address.As4()}
 	return errors.Join(err, unlessSilent(socket.DescriptorOf(c, func(fd int) error { return unix.Sendto(fd, b, unix.MSG_DONTWAIT, to) })))
 }
 
-// offer drops e if the queue is full.
+// offer queues e. If the queue is full, it drops e.
 func offer(events chan<- Event, e Event) {
 	select {
 	case events <- e:
@@ -126,7 +128,8 @@ func offer(events chan<- Event, e Event) {
 // hops is the time to live of a packet that no router forwarded (RFC 5082).
 const hops = 255
 
-// onLink sets the time to live of packets, and asks for that of received ones.
+// onLink makes the socket send packets with a time to live of hops, and report the time to live of
+// received packets.
 func onLink(fd int) error {
 	return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, hops), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTTL, 1))
 }
@@ -136,8 +139,9 @@ func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDP
 	return dial(ctx, device, own, peer, onLink)
 }
 
-// dial opens a socket for heartbeats. The kernel drops packets that do not arrive on
-// device or do not come from the peer's address and port. Set may be nil.
+// dial opens a socket for heartbeats. The kernel drops packets that do not arrive on device or do
+// not come from the peer's address and port. If set is not nil, it configures the socket before the
+// socket is bound.
 func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd int) error) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort))}
 	d.Control = func(network, address string, c syscall.RawConn) error {
@@ -153,8 +157,8 @@ func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd 
 	return c.(*net.UDPConn), nil
 }
 
-// receive passes on the peer's messages over the VLAN until conn is closed. It drops packets
-// that a router forwarded.
+// receive sends the peer's messages and refusals on the VLAN to events until conn is closed. It
+// drops packets that a router forwarded.
 func receive(conn *net.UDPConn, events chan<- Event) {
 	b, about := make([]byte, maxMessage+1), make([]byte, 64)
 	for {
@@ -178,8 +182,9 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 	}
 }
 
-// receiveCluster passes on the messages of the pod at peer until conn is closed. Pod networks are
-// routed, so it does not check the time to live. A message must name its source address.
+// receiveCluster sends the messages of the pod at peer to events until conn is closed. Pod networks
+// are routed, so it does not check the time to live. It drops messages that do not name peer as the
+// sender's address.
 func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 	b := make([]byte, maxMessage+1)
 	for {
@@ -196,7 +201,7 @@ func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 	}
 }
 
-// ttl returns the IP_TTL of a control message, 0 if it has none.
+// ttl returns the time to live from the control messages in about, or 0 if they have none.
 func ttl(about []byte) int {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {

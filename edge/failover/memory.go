@@ -15,10 +15,10 @@ import (
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 )
 
-// memoryFile is the memory's name in Options.Dir, which lasts as long as the pod.
+// memoryFile is the file of the memory in Options.Dir, which lasts as long as the pod.
 const memoryFile = "failover.json"
 
-// A memory outlives a container, but not its pod.
+// A memory is the state that survives a restart of the container.
 type memory struct {
 	// Generation is when the pod's first failover agent started, in milliseconds of Unix time.
 	Generation int64 `json:"generation"`
@@ -26,8 +26,8 @@ type memory struct {
 	PeerAddress netip.Addr `json:"peerAddress,omitzero"`
 }
 
-// recall returns the memory in dir. If there is none, or dir is empty, it returns one that begins
-// at now. The error is why an existing memory is not used.
+// recall returns the memory in dir. If dir is empty or has no memory, it returns a new one with now
+// as its Generation. It also does so if it cannot read the memory, and then returns an error, too.
 func recall(dir string, now time.Time) (memory, error) {
 	first := memory{Generation: now.UnixMilli()}
 	if dir == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// A Phase is an edge's own state.
+// A Phase is the stage of an edge's life, from its start to its end.
 type Phase string
 
 // The phases of an edge.
@@ -25,17 +25,18 @@ const (
 	Draining Phase = "draining"
 )
 
-// A Level is what an edge is worth to VMs.
+// A Level is how far VMs get through an edge.
 type Level string
 
-// The levels, in ascending order. One that this version does not know is never compared.
+// The levels, in ascending order. A level that this version does not know is neither lower nor
+// higher than another.
 const (
 	// LevelNothing: VMs that send to the edge get no answer. It does not serve, it receives
 	// nothing, or it yields to a younger pod.
 	LevelNothing Level = reported.LevelNothing
-	// LevelServes: its servers answer.
+	// LevelServes: the edge's servers answer.
 	LevelServes Level = reported.LevelServes
-	// LevelReaches: its servers answer, and the API server answers through its Envoy.
+	// LevelReaches: the edge's servers answer, and the API server answers through the edge's Envoy.
 	LevelReaches Level = reported.LevelReaches
 )
 
@@ -62,7 +63,7 @@ type Message struct {
 	Sees bool `json:"sees,omitempty"`
 	// Announcements is how many times the sender has announced for its present cause.
 	Announcements int `json:"announcements,omitempty"`
-	// Level is what the sender is worth to VMs. Empty: unknown.
+	// Level is the sender's level. Empty: unknown.
 	Level Level `json:"level,omitempty"`
 	// Generation is when the sender's pod first started, in milliseconds of Unix time. Of
 	// two pods with one edge number, the one with the lower Generation yields. 0: unknown.
@@ -74,7 +75,7 @@ type Message struct {
 	Stalls uint64 `json:"stalls,omitempty"`
 	// Address is the sender's address on the cluster network. Zero: it has no second path.
 	Address netip.Addr `json:"address,omitzero"`
-	// MAC is the sender's on the VLAN, in lower case with colons. Empty: unknown.
+	// MAC is the sender's MAC on the VLAN, in lower case with colons. Empty: unknown.
 	MAC string `json:"mac,omitempty"`
 	// Stale: the sender's DHCP server cannot read its leases now and offers nothing, so the receiver
 	// answers all clients. Stale is independent of Level.
@@ -87,7 +88,7 @@ const (
 	maxText    = 64
 )
 
-// bytes returns m as it is sent.
+// bytes returns m as JSON.
 func (m Message) bytes() []byte {
 	b, err := json.Marshal(m)
 	if err != nil {

@@ -6,9 +6,10 @@ package failover
 import "time"
 
 const (
-	// hole is the time between two ticks that shows that this edge did not run.
+	// hole is the longest time between two ticks of an edge that runs. If it is exceeded, the process was stopped: a
+	// stall.
 	hole = 3 * Interval
-	// heldFor is for how many Intervals an edge does not announce after it did not run.
+	// heldFor is for how many Intervals after a stall an edge does not announce.
 	heldFor = 3
 	// hearing is how long after a frame the device counts as receiving. Kernels answer probes once a second at most.
 	hearing = 1400 * time.Millisecond
@@ -17,13 +18,14 @@ const (
 	answering = 2500 * time.Millisecond
 	// probing is how long after a probe VMs count as known. It is longer than the pauses between probes.
 	probing = 3 * time.Second
-	// unansweredLimit is how many probed Intervals without a frame show a deaf device.
+	// unansweredLimit is after how many probes without a frame the device counts as deaf.
 	unansweredLimit = 4
-	// busyFrames is more frames in an Interval than a peer alone sends. After busyFor such Intervals
-	// in a row, VMs use this edge.
+	// The peer alone sends fewer than busyFrames frames in an Interval. After busyFor Intervals in a
+	// row with busyFrames or more, VMs use this edge.
 	busyFrames = 4
 	busyFor    = 10
-	// callsInARow: an edge calls a silent peer in each Interval up to this one, then in every 20th.
+	// callsInARow is for how many Intervals of a silence an edge calls its peer (Actions.Call) in each one. After that,
+	// it calls in every 20th.
 	callsInARow = 10
 )
 
@@ -33,28 +35,29 @@ type Observation struct {
 	NoLink bool
 	// Frames is how many frames the device received. 0: unknown, and the device counts as receiving.
 	Frames uint64
-	// Probed: VMs are known and were sent probes at the tick before.
+	// Probed: VMs are known, and this edge probed them at the previous tick.
 	Probed bool
-	// Answers counts what only arrives at a device that receives unicast frames: an ICMP
-	// error for a probe, or a confirmed entry in the ARP table.
+	// Answers counts proofs that the device receives unicast frames: ICMP errors for probes, and
+	// confirmed entries in the ARP table.
 	Answers uint64
 	// PeerAnswers counts the refusals of probes by the peer's kernel over the VLAN.
 	PeerAnswers uint64
 }
 
-// A reception is what the observations showed so far.
+// A reception summarizes the observations so far.
 type reception struct {
 	last                      Observation
 	frame, answer, peerAnswer time.Time // when the counts grew
-	proof                     time.Time // when an answer arrived to a probe of the present silence
+	proof                     time.Time // when an answer to a probe of the present silence arrived
 	probed                    time.Time // when VMs were probed
 	unanswered                int       // ticks with probes since frame
 	busy                      int       // ticks in a row with more frames than heartbeats, while the peer was heard
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
-// wake notices that this edge did not run. What the edge knows about its peer is then outdated, so
-// it does not announce until it has read the queued messages.
+// wake records a stall if the last tick was more than hole ago. What the edge knows about its peer
+// is then outdated. So it does not announce for heldFor Intervals, and reads the queued messages
+// meanwhile.
 func (s State) wake(now time.Time) State {
 	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {
 		s.Self.Stalls++
@@ -63,7 +66,7 @@ func (s State) wake(now time.Time) State {
 	return s
 }
 
-// tick records that an Interval has passed.
+// tick returns the state after an Interval with observation o.
 func (s State) tick(o Observation, now time.Time) State {
 	held := s.clock.held
 	if !o.NoLink {
@@ -89,13 +92,14 @@ func (s State) tick(o Observation, now time.Time) State {
 	return s
 }
 
-// heals reports whether o shows that frames, or answers, arrive again.
+// heals reports whether o shows that frames or answers arrive again after a pause.
 func (s State) heals(o Observation, now time.Time) bool {
 	return o.Frames != s.seen.last.Frames && (s.Deaf || s.seen.last.NoLink) ||
 		o.Answers != s.seen.last.Answers && s.paths[VLAN].silent > missable && s.seen.ignored(now)
 }
 
-// next returns the reception after a tick. silent is for how many Intervals the peer has been silent.
+// next returns the reception after a tick with observation o. silent is for how many Intervals the peer has been silent
+// on the VLAN.
 func (r reception) next(o Observation, silent int, now time.Time) reception {
 	was := r.last
 	r.last = o
@@ -110,7 +114,7 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	if o.Frames != was.Frames {
 		r.frame, r.unanswered = now, 0
 	}
-	asked := silent > 2 // The answers are to probes of the tick before, which were sent during the silence.
+	asked := silent > 2 // The answers are to probes of the previous tick, which was in the silence.
 	if o.Answers != was.Answers {
 		r.answer = now
 		if asked {
@@ -129,8 +133,9 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	return r
 }
 
-// probedEvery is how many Intervals lie between two probes while the peer is heard. An edge that
-// got no answer yet does not expect frames, so it cannot notice that it is isolated.
+// probedEvery returns the number of Intervals from one probe to the next while the peer is heard.
+// Until the first answer, probes are frequent: an edge without answers does not expect frames, so
+// it cannot notice that it is isolated.
 func (r reception) probedEvery() int {
 	if r.answer.IsZero() {
 		return 3
@@ -143,11 +148,11 @@ func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
 
-// witnessed reports whether frames are to be expected: a VM answered a probe before, or VMs
-// used this edge until the peer fell silent.
+// witnessed reports whether a device that works would receive frames: a VM answered a probe before,
+// or VMs used this edge until the peer fell silent.
 func (r reception) witnessed() bool { return !r.answer.IsZero() || r.busy >= busyFor }
 
-// ignored reports whether VMs are known and none answered recently.
+// ignored reports whether VMs were probed recently, and no VM answered recently.
 func (r reception) ignored(now time.Time) bool {
 	return !r.probed.IsZero() && now.Sub(r.probed) <= probing && !r.answered(now)
 }
@@ -157,7 +162,7 @@ func (r reception) answered(now time.Time) bool {
 	return !r.answer.IsZero() && now.Sub(r.answer) <= answering
 }
 
-// proven reports whether unicast frames arrived recently, and since the peer fell silent.
+// proven reports whether a probe of the present silence was answered recently.
 func (r reception) proven(now time.Time) bool {
 	return !r.proof.IsZero() && now.Sub(r.proof) <= answering
 }
@@ -167,9 +172,10 @@ func (r reception) peerAnswered(now time.Time) bool {
 	return !r.peerAnswer.IsZero() && now.Sub(r.peerAnswer) <= answering
 }
 
-// deaf reports whether this edge receives nothing although it should: VMs that answered probes no
-// longer do, and either no frame arrives or the peer reports that it sees this edge. If the peer
-// is silent on both paths (peerLost), there is no better edge, and deaf returns false.
+// deaf reports whether this edge receives nothing although it should. Either no frame arrives
+// although this edge probes and frames are expected, or known VMs do not answer while the peer,
+// silent on the VLAN, reports that it sees this edge. If the peer is silent on both paths
+// (peerLost), there is no better edge, and deaf returns false.
 func (s State) deaf(now time.Time) bool {
 	silent := s.paths[VLAN].silent
 	switch {
@@ -187,7 +193,7 @@ func (s State) sightedOnly() bool {
 	return !s.Heard(VLAN) && s.Heard(ClusterNetwork) && s.Peer.Sees
 }
 
-// level returns what this edge is worth to VMs.
+// level returns the level of this edge.
 func (s State) level() Level {
 	switch {
 	case s.Self.Phase != Serving || s.Yields || s.Deaf || s.seen.last.NoLink:
@@ -198,8 +204,9 @@ func (s State) level() Level {
 	return LevelServes
 }
 
-// calls reports whether to call the peer, which is silent over the VLAN. Its kernel may still send to a
-// previous pod with this edge's address. An edge that is outdone calls its twin, less often.
+// calls reports whether to call (Actions.Call) a peer that is silent on the VLAN: the peer's kernel may
+// still send to a previous pod with this edge's address. An edge that yields to a twin calls the twin
+// instead, less often.
 func (s State) calls() bool {
 	if s.Outdone != "" && !s.seen.last.NoLink {
 		return s.Twins.Calls()

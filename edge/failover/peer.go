@@ -1,16 +1,16 @@
-// This file decides the state of the peer: whether it is reachable, and whether it is worth less to VMs than this edge.
+// This file decides the state of the peer: whether it is reachable, and whether its level is lower than this edge's.
 
 package failover
 
 import "time"
 
 const (
-	// riseFor is how long an edge waits after it became better than its peer: both may recover from
-	// one cause.
+	// riseFor is how long an edge waits after its level rose above its peer's: both edges may be
+	// recovering from one cause.
 	riseFor = 3 * time.Second
 	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard over the cluster network.
 	patience = 6
-	// promptLimit is how many prompt answers in a row prove that this edge is better.
+	// promptLimit is how many answers of the API server in a row, each within an Interval, prove LevelReaches.
 	promptLimit = 3
 	// firstLimit is how many Intervals a new edge waits for the first message of a peer whose kernel answers.
 	firstLimit = 8
@@ -24,7 +24,7 @@ type advantage struct {
 	messages int
 }
 
-// changed returns the advantage after this edge's level changed.
+// changed returns the advantage after this edge's level changed at now.
 func (a advantage) changed(now time.Time) advantage {
 	return advantage{mine: now, theirs: a.theirs}
 }
@@ -39,8 +39,8 @@ func (a advantage) heard(was, is Level, now time.Time) advantage {
 	return a
 }
 
-// proven records that the check which started at began was answered. Slow answers prove nothing:
-// if the API server is slow, a good answer is luck on either edge.
+// proven records that the API server answered the probe which started at began. Slow answers prove
+// nothing: if the API server is slow, a quick answer is luck on either edge.
 func (s State) proven(began, now time.Time) State {
 	s.reached = true
 	if s.prompt++; now.Sub(began) >= Interval {
@@ -53,8 +53,8 @@ func (s State) proven(began, now time.Time) State {
 }
 
 // better reports whether this edge is provably better than a peer that serves: two messages in a
-// row had a lower level, and this edge has proven its own level since the first of them. If the
-// cause affects both edges, there is no such proof.
+// row had a lower level, and this edge has proven its own level since the first of them. A cause
+// that affects both edges prevents such a proof.
 func (s State) better(now time.Time) bool {
 	a := s.advantage
 	proven := s.provenAt
@@ -68,7 +68,7 @@ func (s State) better(now time.Time) bool {
 	return s.Peer.Level.below(s.Self.Level) && a.messages >= 2 && proven.After(a.theirs) && !rose
 }
 
-// look updates the peer's state from what arrived and what did not.
+// look updates PeerState, and removes a doubt if the peer has been heard for long enough.
 func (s State) look(now time.Time) State {
 	state := s.peerState(now)
 	if state != s.PeerState {
@@ -89,7 +89,7 @@ func (s State) peerState(now time.Time) PeerState {
 	case s.PeerState == Alone:
 		return Alone
 	case known && silent < missable:
-		// A refusal can be forged. A peer that still sends is there.
+		// A VM can forge a refusal, so refusals are ignored while the peer's messages arrive.
 		return s.reported(now)
 	case s.refused <= missable && !s.Heard(ClusterNetwork):
 		return PeerIdle
@@ -101,8 +101,9 @@ func (s State) peerState(now time.Time) PeerState {
 	return PeerUnreachable
 }
 
-// limit is for how many Intervals the peer may be silent over the VLAN. There is no hurry while
-// it is heard over the cluster network: only the VLAN can be bad.
+// limit returns for how many Intervals the peer may be silent over the VLAN before it counts as
+// unreachable. The limit is high while the peer is heard over the cluster network, since then only
+// the VLAN can be bad.
 func (s State) limit(now time.Time) int {
 	switch {
 	case s.Heard(ClusterNetwork):
@@ -117,20 +118,20 @@ func (s State) limit(now time.Time) int {
 }
 
 // peerLost reports whether the peer is silent on both paths, while the API server answers through
-// this edge: so the peer has lost its cluster network.
+// this edge. So the peer, not this edge, has lost the cluster network.
 func (s State) peerLost() bool {
 	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
-// thereUnheard reports whether a peer that is heard over the cluster network only still serves
-// VMs as this edge does: only heartbeats are lost, or nothing proves that this edge receives what
-// VMs send to it.
+// thereUnheard reports whether the peer counts as reachable because it is heard over the cluster
+// network. This holds while only heartbeats seem to be lost on the VLAN, or while nothing proves
+// that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
 	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.proven(now)
 	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)
 }
 
-// reported returns the state of a peer that is there.
+// reported returns the state of a reachable peer, as the peer's last message shows it.
 func (s State) reported(now time.Time) PeerState {
 	switch {
 	case s.Peer.Phase != Serving:

@@ -21,9 +21,10 @@ const (
 	// closedPort is a UDP port at which no process of an edge or a VM listens (discard). A
 	// kernel answers with an ICMP error, as a firewall that rejects does.
 	closedPort = 9
-	// rounds is how many probes later an answer of a VM still counts.
+	// rounds is how many of the last probes count: an answer to an earlier one is ignored.
 	rounds = 4
-	// answersAtOnce is how many answers are read at once. The rest waits.
+	// answersAtOnce is how many answers are read in one Interval. The rest waits in the socket's
+	// queue.
 	answersAtOnce = 64
 )
 
@@ -71,7 +72,7 @@ func (p *prober) close() {
 	p.meter.Close()
 }
 
-// probe asks the peer's kernel, and VMs.
+// probe sends a datagram to each of vms, and to peer unless it is invalid.
 func (p *prober) probe(peer netip.Addr, vms []netip.Addr) {
 	p.round++
 	for _, a := range vms {
@@ -88,7 +89,8 @@ func (p *prober) probe(peer netip.Addr, vms []netip.Addr) {
 	}
 }
 
-// send sends one datagram. The kernel may report an error of an earlier one instead, once.
+// send sends a datagram to a closed port of to. It tries twice, since the kernel may report the
+// error of an earlier datagram instead.
 func (p *prober) send(to netip.Addr) {
 	for range 2 {
 		if _, err := p.conn.WriteToUDPAddrPort([]byte{0}, netip.AddrPortFrom(to, closedPort)); err == nil {
@@ -97,7 +99,7 @@ func (p *prober) send(to netip.Addr) {
 	}
 }
 
-// collect counts the answers that arrived since the last call.
+// collect counts the answers of peer and of VMs that arrived since the last call.
 func (p *prober) collect(peer netip.Addr) {
 	message, about := make([]byte, 64), make([]byte, 256)
 	_ = socket.DescriptorOf(p.conn, func(fd int) error {
@@ -123,8 +125,8 @@ func (p *prober) collect(peer netip.Addr) {
 	})
 }
 
-// offender returns the host that sent the ICMP error "destination unreachable", of any
-// code, that a control message has. The address is invalid for any other message.
+// offender returns the host that sent the ICMP error "destination unreachable", with any code, in
+// the control messages of about. If there is no such error, the address is invalid.
 func offender(about []byte) netip.Addr {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {

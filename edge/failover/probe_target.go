@@ -14,8 +14,8 @@ const probedAtOnce = 8
 
 // A census holds the addresses on the network that this edge knows.
 type census struct {
-	// leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM
-	// can add to the neighbors as it likes, but not to the leases.
+	// leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM can add
+	// any address to neighbors, but not to leased.
 	leased, neighbors []netip.Addr
 	// edges are the addresses of this edge and of its peer. They are never probed.
 	edges []netip.Addr
@@ -34,8 +34,8 @@ func (c census) probed(n int) []netip.Addr {
 	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
 }
 
-// vms returns the addresses of all that a VM may have, except those in without: sorted, each
-// once.
+// vms returns the addresses in all that may belong to VMs, except those in without. The result is
+// sorted, without duplicates.
 func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range all {
@@ -47,7 +47,8 @@ func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// inTurn returns the nth group of count elements. After the last element comes the first one.
+// inTurn returns the nth group of count elements of all. After the last element comes the first
+// one.
 func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 	var out []netip.Addr
 	for i := range min(count, len(all)) {

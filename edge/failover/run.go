@@ -26,21 +26,21 @@ type Options struct {
 	// ClusterDevice is the pod's interface on the cluster network. Its first IPv4 address is this
 	// edge's address on the second path. Empty: there is no second path.
 	ClusterDevice string
-	// Dir holds what outlives this container. Empty: nothing does.
+	// Dir is the directory for state that outlives this container. Empty: no state does.
 	Dir string
 	// LeaseCache is the file of the cached leases. Empty: no lease is known.
 	LeaseCache string
-	// CIDR is the network's. VMs outside of it are unknown. Invalid: all VMs are unknown.
+	// CIDR is the network's CIDR. Only VMs in it are probed. Invalid: no VM is probed.
 	CIDR netip.Prefix
 	// Edge is this edge's number in the plan.
 	Edge int
-	// Address is this edge's address, PeerAddress the other's. The latter is zero where the
-	// plan has one edge.
+	// Address is this edge's address, PeerAddress its peer's. PeerAddress is zero if the plan has
+	// one edge.
 	Address, PeerAddress netip.Addr
 	// NextHopVIP is part of every announcement.
 	NextHopVIP netip.Addr
-	// OnLink returns further addresses to announce: those that clients may have on their link. It is
-	// called for each announcement. Nil: none.
+	// OnLink returns further addresses to announce: those to which clients may send on the link,
+	// without a router. It is called for each announcement. Nil: none.
 	OnLink func() []netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
@@ -66,7 +66,7 @@ type Options struct {
 	// which path, or in pods that share a number. It must return soon. It may be nil.
 	Changed func(State)
 	// Announced is called after each announcement, with its cause and its error. The cause is one of Causes, or
-	// "alone". First: it is the first announcement for that cause. It may be nil.
+	// "alone". first is true for the first announcement in a row for that cause. It may be nil.
 	Announced func(cause string, first bool, err error)
 }
 
@@ -74,13 +74,13 @@ type Options struct {
 // return immediately without draining: another run follows.
 var ErrReplaced = errors.New("replaced by another run")
 
-// Run runs the agent until ctx ends, and then drains. Draining ends immediately if the peer
-// cannot take over, 2 s after the peer announces, or after 4 s. Keep serving until Run
-// returns. Run waits while the device lacks the edge address. See ErrReplaced for an end
-// without draining.
+// Run runs the agent until ctx ends, and then drains. Draining ends immediately if the peer cannot
+// take over, 2 s after the peer announces, or after 4 s. The caller must keep serving until Run
+// returns. Run waits while the device lacks the edge address. See ErrReplaced for an end without
+// draining.
 //
-// Times are monotonic. If the process is stopped or its cgroup is frozen, the next tick comes
-// late. If the node is a VM itself and is paused, no tick comes late, since the node's clocks
+// Run uses monotonic time. A late tick shows that the process was stopped, or that its cgroup was
+// frozen. If the node is a VM itself, a pause of the node goes unnoticed, since the node's clocks
 // stand still, too.
 func Run(ctx context.Context, o Options) error {
 	// The goroutines end when Run does, not when ctx does.
@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// An agent is one run.
+// An agent is the state of one Run.
 type agent struct {
 	Options
 	peering
@@ -122,7 +122,7 @@ type agent struct {
 	// observer is nil while the device lacks the edge address, and without a peer.
 	observer *observer
 	memory   memory
-	// remembered receives what is to be stored.
+	// remembered holds the latest memory until it is stored.
 	remembered chan memory
 	// failing is the last error of each action, so that each is logged once.
 	failing       map[string]string
@@ -156,7 +156,7 @@ func newAgent(ctx context.Context, o Options) *agent {
 	return g
 }
 
-// reached passes the result of a probe of the API server on.
+// reached queues the result of a probe of the API server as an event. For began, see Options.Reach.
 func reached(ctx context.Context, began time.Time, events chan<- Event) {
 	e := Event{Kind: Reached, Began: began}
 	if began.IsZero() {
@@ -206,7 +206,7 @@ func (g *agent) close() {
 	}
 }
 
-// handleQueued handles the events that are queued. It reports whether the edge may close.
+// handleQueued handles the events that are queued. It reports whether Run may return.
 func (g *agent) handleQueued() bool {
 	for {
 		select {
@@ -232,7 +232,7 @@ func (g *agent) observe() Observation {
 	return o
 }
 
-// handle applies one event to the state, and does what follows. It reports whether the edge may end.
+// handle applies e to the state, and carries out the actions. It reports whether Run may return.
 func (g *agent) handle(e Event) bool {
 	was := g.state
 	next, do := Next(was, e, time.Now())
@@ -267,7 +267,7 @@ func (g *agent) announce() {
 		addresses = append(addresses, g.OnLink()...)
 	}
 	err := announce(g.Device, addresses, g.announcements)
-	// Announcements against a peer that never serves do not end: log fewer and fewer of them.
+	// Announcements against a peer that never serves do not end. Of those, log only every power of two.
 	if c := g.state.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
 		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "cause", string(g.state.schedule.cause), "count", c)
 	}
@@ -276,7 +276,8 @@ func (g *agent) announce() {
 	}
 }
 
-// learn stores the address of the peer's pod, if e is a message over the VLAN that counts.
+// learn stores the address of the peer's pod if e is the peer's latest message, came over the VLAN, and the peer
+// is not heard on the cluster network. An address that no pod can have is stored as unknown.
 func (g *agent) learn(e Event) {
 	m, peer := e.Message, g.state.Peer
 	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number || g.state.Heard(ClusterNetwork) {
@@ -297,7 +298,7 @@ func (g *agent) learn(e Event) {
 	g.remembered <- g.memory
 }
 
-// tell logs what has changed, and passes it on.
+// tell logs what has changed since was, and calls Changed.
 func (g *agent) tell(was State) {
 	next := g.state
 	if was.PeerState != next.PeerState {
@@ -314,7 +315,7 @@ func (g *agent) tell(was State) {
 	}
 }
 
-// A notice is the part of a State that Options.Changed is called for.
+// A notice is the part of a State whose changes Options.Changed receives.
 type notice struct {
 	phase, peerPhase                Phase
 	level, peerLevel                Level
@@ -337,7 +338,8 @@ func noticeOf(s State) notice {
 	}
 }
 
-// failed logs err once, and reports whether it is not nil.
+// failed reports whether err is not nil. It logs an error only if it differs from the last error of the same
+// action.
 func (g *agent) failed(what string, err error) bool {
 	if err == nil {
 		delete(g.failing, what)

@@ -1,4 +1,4 @@
-// This file asks whether the edge serves, and passes changes on. It decides nothing.
+// This file calls Options.Serving, and sends an event when the result changes. It decides nothing.
 
 package failover
 
@@ -21,7 +21,8 @@ const (
 // errNoAnswer is used if Serving does not return in time.
 var errNoAnswer = errors.New("no answer")
 
-// watch calls Serving until ctx ends, and passes changes on.
+// watch calls Serving until ctx ends, and sends an event for each change of the result, the plan,
+// the owner or Stale.
 func watch(ctx context.Context, o Options, events chan<- Event) {
 	last := Event{Kind: NotReady}
 	tell := func(err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// Interval is how often an edge sends a heartbeat, and counts those that it missed.
+// Interval is how often an edge sends a heartbeat, and checks for how long its peer has been silent.
 const Interval = 500 * time.Millisecond
 
 const (
@@ -44,8 +44,8 @@ const (
 	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, but the peer does not
 	// serve. It starts, it drains, or its failover agent does not run.
 	PeerIdle PeerState = "idle"
-	// PeerUnreachable: no message arrives over the VLAN, and the peer is not known to be
-	// there.
+	// PeerUnreachable: no message arrives over the VLAN, and no other sign shows that the peer
+	// serves.
 	PeerUnreachable PeerState = reported.PeerUnreachable
 )
 
@@ -60,19 +60,20 @@ const (
 	ClusterNetwork
 )
 
-// A Self identifies an edge that starts.
+// A Self identifies one run of an edge.
 type Self struct {
-	// Edge is its number in the plan.
+	// Edge is the edge's number in the plan.
 	Edge int
 	// Instance is random for each run.
 	Instance string
-	// Generation is when its pod first started, in milliseconds of Unix time. 0: unknown.
+	// Generation is when the edge's pod first started, in milliseconds of Unix time. 0: unknown.
 	Generation int64
-	// Address is its address on the cluster network. Zero: it has no second path.
+	// Address is the pod's address on the cluster network. Zero: the edge has no second path.
 	Address netip.Addr
-	// MAC is its MAC on the VLAN. Empty: unknown.
+	// MAC is the MAC of the edge's interface on the VLAN. Empty: unknown.
 	MAC string
-	// New: this is its pod's first agent. It listens for twins for three seconds before it announces.
+	// New: this run is the first one of the pod. The edge listens for twins (package twins) for three seconds
+	// before it announces.
 	New bool
 }
 
@@ -89,11 +90,11 @@ type State struct {
 	Removed bool
 	// Deaf: this edge receives nothing over the VLAN although it should.
 	Deaf bool
-	// Yields: a younger pod has this edge's number, or Outdone. This edge does not announce.
+	// Yields: a younger pod has this edge's number, or Outdone is not empty. This edge does not announce.
 	Yields bool
 	// Outdone is the MAC of an edge of another management cluster that serves in place of this edge. Empty: none.
 	Outdone string
-	// Twins is what this edge knows about such edges.
+	// Twins is what this edge knows about edges of other management clusters.
 	Twins twins.State
 
 	clock clock
@@ -111,9 +112,9 @@ type State struct {
 	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
 	doubts     int
 	heardSince time.Time
-	// reached: the API server answers. prompt is how many checks in a row it answered within an
-	// Interval. provenAt is when the latest check began that made prompt high enough. Zero: there
-	// was none since the API server last failed to answer.
+	// reached: the API server answers. prompt is how many probes in a row it answered within an
+	// Interval. provenAt is when the latest probe began with which prompt was at least promptLimit.
+	// Zero: there was none since the API server last failed to answer.
 	reached       bool
 	prompt        int
 	provenAt      time.Time
@@ -126,7 +127,7 @@ type State struct {
 type clock struct {
 	ticks int
 	last  time.Time // tick
-	held  int       // Intervals for which it does not announce: it did not run, or may start together with its peer
+	held  int       // Intervals for which the edge does not announce, after a start or a stall
 }
 
 // A path is what arrived from the peer over one network.
@@ -190,7 +191,7 @@ type Actions struct {
 	// Announce the VIPs, and the published addresses on the link.
 	Announce bool
 	// Call: make the peer's kernel store this edge's MAC for this edge's address, as an announcement
-	// does for the VIPs. The kernel may still have the MAC of a previous pod.
+	// does for the VIPs. The peer's kernel may still have the MAC of a previous pod.
 	Call bool
 	// Answers are sent before Send.
 	Answers []Answer
@@ -244,8 +245,8 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	return s, a
 }
 
-// take records what happened. The answer has no message yet, and no instance if none is
-// due.
+// take returns the state after e, before any decision. The Answer has no Message yet. Its instance
+// is empty if no answer is due.
 func (s State) take(e Event, now time.Time) (State, Answer) {
 	switch e.Kind {
 	case Tick:
@@ -286,8 +287,8 @@ func (s State) mayStartTogether() bool {
 	return s.Self.Edge > s.Peer.Edge && s.Peer.Phase == Starting && s.PeerHeard()
 }
 
-// mayClose reports whether a draining edge may close: its peer has taken over, cannot take
-// over, or did not in time.
+// mayClose reports whether a draining edge may close: its peer has announced, cannot take over, or
+// has not announced in time.
 func (s State) mayClose(now time.Time) bool {
 	if s.Self.Phase != Draining {
 		return false

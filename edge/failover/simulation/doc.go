@@ -2,7 +2,7 @@
 // product code. Its tests run two edges of one network, and the VMs that route through them, on a
 // simulated clock: a minute takes some milliseconds.
 //
-// # What a world has
+// # What is simulated
 //
 //   - Two edges, and in some faults a second pod with the number of edge 1. Each has
 //     a kernel, a failover agent, an Envoy and its reach to the API server. The agent is
@@ -20,7 +20,7 @@
 // # What is measured
 //
 // The gap of a VM is the longest time during which no new connection works although an edge could
-// carry it. A VM tries all the time. The cuts of a VM are the resets of its long connection: its
+// carry it. A VM connects all the time. The cuts of a VM are the resets of its long connection: its
 // packets reach a kernel that does not know the connection, or its Envoy ends. A connection whose
 // packets reach nothing stalls, which is not a cut.
 //

@@ -1,13 +1,14 @@
 // Package twins decides when an edge yields to a twin: an edge of another management cluster that has the addresses of the
 // peer. This happens when a hosted cluster is restored on a second management cluster on the same VLAN, while the first one
-// still serves. No Lease is shared, so heartbeats over the VLAN decide. It is pure.
+// still serves. No Lease is shared, so heartbeats over the VLAN decide. The package sends nothing, and reads no clock.
 //
 // # The rule
 //
-// Each heartbeat names its owner, the UID of the HostedCluster. An edge of another owner is never the peer. An edge that
-// starts yields to a twin that serves, unless its own peer serves. It calls a twin that falls silent every ten seconds, and
-// serves once the twin is silent for 30 s. A new pod listens for three seconds before it announces. A pair that has served
-// for three seconds never yields, unless it did not serve for 30 s. If no pair has, the owner that sorts first goes first.
+// Each heartbeat names its owner, the UID of the HostedCluster. The two edges of one owner are a pair. An edge of another
+// owner is never the peer. An edge that starts yields to a twin that serves, unless its own peer serves. If the twin falls
+// silent, this edge calls it (failover.Actions.Call) every ten seconds, and serves once the twin has been silent for 30 s.
+// A new pod listens for three seconds before it announces. A pair that has served for three seconds does not yield, unless
+// it has stopped serving for 30 s. If neither pair has served, the pair whose owner sorts first serves.
 //
 // An edge hears only twins with the other number, because a kernel drops packets from its own address. So an edge also
 // yields if its peer does.
@@ -29,13 +30,13 @@ package twins
 import "net"
 
 const (
-	// kept is for how many heartbeat intervals a twin counts after its last message. called is how often a
-	// silent twin is called meanwhile.
+	// kept is for how many heartbeat intervals a twin is remembered after its last message. called is the
+	// number of intervals from one call of a silent twin to the next.
 	kept   = 60
 	called = 20
-	// replaced is for how many intervals a twin must be silent until another pod of its pair counts.
+	// replaced is for how many intervals a twin must be silent until another pod of its pair replaces it.
 	replaced = 3
-	// settled is for how many intervals in a row an edge must serve until it never yields.
+	// settled is after how many intervals of serving in a row an edge no longer yields.
 	settled = 6
 )
 
@@ -58,10 +59,10 @@ func isMAC(s string) bool {
 	return err == nil && len(mac) == 6 && mac.String() == s
 }
 
-// IsTwin reports whether c comes from an edge of another owner.
+// IsTwin reports whether c and of name different owners.
 func (c Claim) IsTwin(of Claim) bool { return c.Owner != "" && of.Owner != "" && c.Owner != of.Owner }
 
-// A Message is what counts of a twin's heartbeat.
+// A Message is the part of a twin's heartbeat that this package reads.
 type Message struct {
 	Claim
 	// Instance is random for each run of the sender. Number counts its messages.
@@ -72,7 +73,7 @@ type Message struct {
 	Idle bool
 }
 
-// A State is what an edge knows about its twin. The zero value has seen none.
+// A State is what an edge knows about its twin. The zero State knows no twin.
 type State struct {
 	twin Message
 	// silent counts intervals since the twin's last message, ticks all intervals, and served those in a row in which
@@ -96,8 +97,8 @@ func (s State) Tick(serves bool) State {
 	return s
 }
 
-// Hear returns the state after a message of a twin. A message without a valid MAC does not count. Another pod counts once
-// the last one is silent, or if only that other pod has served.
+// Hear returns the state after a message of a twin. It ignores a message without a valid MAC. Another pod replaces the
+// known twin only if that is silent, or if the other pod is an incumbent and the known twin is not.
 func (s State) Hear(m Message) State {
 	same, present := m.Instance == s.twin.Instance, s.MAC() != "" && s.silent <= replaced
 	switch {
@@ -116,9 +117,9 @@ func (s State) MAC() string {
 	return s.twin.MAC
 }
 
-// YieldsTo returns the MAC of the twin that this edge yields to, empty if it yields to none, and own with what follows for
-// this edge's next heartbeats. peer is the claim of its peer, zero if the peer is not heard. An edge waits for ten seconds at
-// most for a twin that does not serve yet.
+// YieldsTo returns the MAC of the twin that this edge yields to, and the claim for its next heartbeats. The MAC is empty if
+// this edge does not yield. own is the last claim of this edge. peer is the claim of its peer, zero if the peer is not heard.
+// An edge waits for ten seconds at most for a twin that does not serve yet.
 func (s State) YieldsTo(own, peer Claim) (mac string, claim Claim) {
 	own.Incumbent, own.Outdone = s.served >= settled, ""
 	first := s.twin.Owner < own.Owner && (!s.twin.Idle || s.ticks <= called)
@@ -132,6 +133,6 @@ func (s State) YieldsTo(own, peer Claim) (mac string, claim Claim) {
 	return peer.Outdone, own // The peer hears the twin whose number this edge has.
 }
 
-// Calls reports whether an edge that yields calls the twin: the twin's kernel may send to its own peer only. That is seldom,
-// because the twin's peer hears nothing meanwhile.
+// Calls reports whether an edge that yields calls the twin now. The twin's kernel may send heartbeats only to the twin's own
+// peer, until a call. Calls are rare, because after a call the twin's peer hears nothing.
 func (s State) Calls() bool { return s.silent > 0 && s.silent%called == 0 }
