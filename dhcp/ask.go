@@ -1,5 +1,5 @@
-// This file probes an address before the server offers it to a client that did not have it, and before a DECLINE counts
-// (RFC 2131 section 3.1, and the idea of RFC 5227). Other messages do not wait for probes.
+// This file probes an address before the server offers it to a client that did not have it, and before it accepts a
+// DECLINE (RFC 2131 section 3.1; the idea is that of RFC 5227). Other messages do not wait for probes.
 
 package dhcp
 
@@ -34,8 +34,8 @@ const (
 	asksPerSecondUnknown, asksAtOnceUnknown = 4, 32
 )
 
-// reply sends the reply of v, which needs no write. If v is an offer that needs a probe, the probe comes
-// first, and other messages are processed meanwhile.
+// reply sends the reply of v, a verdict that needs no write. If v is an offer that needs a probe, the
+// probe comes first, and other messages are processed meanwhile.
 func (s *Server) reply(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.mu.Lock()
 	asks, waits := s.mustAsk(v), s.conflicts.asking[v.MAC]
@@ -65,7 +65,8 @@ func (s *Server) mustAsk(v reply.Verdict) bool {
 	return s.conflicts.vms.AllowN(now, 1)
 }
 
-// startAsking calls ask in the background. As a separate function, only its calls move the values to the heap.
+// startAsking calls ask in the background. It is a separate function, so that the arguments move to the heap only if
+// it is called.
 func (s *Server) startAsking(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() { s.ask(ctx, n, request, v) })
 }
@@ -107,8 +108,9 @@ func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHC
 	s.finish(request, v)
 }
 
-// whoHas probes an address, and remembers the answer. Empty: no host answered within lateTime. Proven: the host
-// answered just now.
+// whoHas probes a, and remembers the answer. It returns the MAC of the host that has a. The MAC is empty if no
+// host answered within lateTime. proven reports whether the host answered this probe, so that the MAC is not
+// only from the kernel's neighbor table.
 func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven bool) {
 	ctx, cancel := context.WithTimeout(ctx, lateTime)
 	defer cancel()
@@ -124,9 +126,9 @@ func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven b
 	return mac, proven
 }
 
-// declinedFor ignores a DECLINE if the client itself answers for the address: the client uses the address, so another
-// host sent the DECLINE. If no host answers, the client is wrong or hostile. Then the quarantine is short, and the
-// client gets another address meanwhile.
+// declinedFor returns the verdict about a DECLINE after a probe of the address. If the client itself answers, the
+// DECLINE is ignored: the client uses the address, so another host sent the DECLINE. If no host answers, the client
+// is wrong or hostile. Then the quarantine is short, and the client gets another address meanwhile.
 func (s *Server) declinedFor(ctx context.Context, v reply.Verdict) reply.Verdict {
 	if v.Outcome != reply.Declined || s.WhoHas == nil {
 		return v

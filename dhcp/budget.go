@@ -21,11 +21,12 @@ const (
 	// average. A client that starts needs two at once, and a client that boots several times in a row a few more.
 	writesPerMAC = 4
 	writesWindow = recent.WroteFor / 2
-	// readsUnknown is how many reads all unknown clients together may cause in any readsWindow, before refusals.
+	// readsUnknown is how many reads of the store all unknown clients together may cause in any readsWindow. A read
+	// precedes each refusal.
 	readsUnknown = 40
 	readsWindow  = 20 * time.Second
-	// declinesPerMAC is how many declines of a MAC count in any declinesWindow. A client that finds more conflicts
-	// is broken, hostile, or behind a router that answers all ARP requests.
+	// declinesPerMAC is how many declines of a MAC are accepted in any declinesWindow. A client that finds more
+	// conflicts is broken, hostile, or behind a router that answers all ARP requests.
 	declinesPerMAC = 3
 	declinesWindow = time.Hour
 )
@@ -33,15 +34,15 @@ const (
 // budgets are guarded by the server's mutex.
 type budgets struct {
 	writes, declines, informs recent.Budget
-	// reads limits the reads before refusals for each MAC, unknown those for all unknown clients together.
+	// reads limits the reads of the store for each MAC, and unknown those for all unknown clients together.
 	reads   recent.Budget
 	unknown recent.Allowance
 	lines   recent.Lines
 	wrote   recent.Wrote
 }
 
-// afford returns v, or another verdict if the budget of the client does not suffice. If dropped is not empty,
-// the message is dropped. The caller holds the lock.
+// afford returns v, or another verdict if the budget of the client does not suffice. dropped is why the
+// message is dropped, or empty. The caller holds the lock.
 func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) (_ reply.Verdict, dropped drop) {
 	now := s.Now()
 	cost := uint8(0)
@@ -83,8 +84,8 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 	return v, ""
 }
 
-// believes reports whether a DECLINE counts: its client sent only a few recently, few addresses of the range are
-// in quarantine, and VMs do not need this address. The caller holds the lock.
+// believes reports whether a DECLINE is accepted: its client sent only a few recently, few addresses of the
+// range are in quarantine, and VMs do not need this address. The caller holds the lock.
 func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) bool {
 	if !s.budgets.declines.Spend(v.MAC, 1, declinesPerMAC, declinesWindow, now) {
 		return false

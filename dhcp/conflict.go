@@ -13,7 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// One part in lostShare of the range may be lost at one time to hosts without a lease.
+// At most one in lostShare addresses of the range may be withheld at one time because hosts without a
+// lease use them.
 const lostShare = 10
 
 // conflicts holds the answers, and the clients whose probes are under way. The server's mutex guards it.
@@ -38,8 +39,8 @@ func (s *Server) inUse(n network.Network, k reply.Known, now time.Time) func(net
 	}
 }
 
-// spare returns how many more addresses of the range may be lost to hosts without a lease: a tenth of the
-// range, minus the lost ones, but none that VMs need. The caller holds the lock.
+// spare returns how many more addresses of the range may be withheld because hosts without a lease use
+// them: a tenth of the range, minus lost, but none that VMs need. The caller holds the lock.
 func (s *Server) spare(n network.Network, k reply.Known, lost int) int {
 	left := max(1, n.DHCP.Range.Size()/lostShare) - lost
 	if k.PoolRemaining != nil {

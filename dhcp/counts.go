@@ -38,8 +38,8 @@ func (s *Server) poolRemaining(n network.Network, k reply.Known, now time.Time) 
 	return func() int { return s.room(n, k, now) }
 }
 
-// room returns the count, less the addresses that are being written for unknown clients.
-// The caller holds the lock.
+// room returns how many addresses are left for unknown clients, without those that are being
+// assigned to unknown clients now. The caller holds the lock.
 func (s *Server) room(n network.Network, k reply.Known, now time.Time) int {
 	if since := now.Sub(s.counted.at); since < 0 || since >= countAgain {
 		s.counted = count{reply.PoolRemaining(n, k, now), now}

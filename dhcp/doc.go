@@ -1,9 +1,11 @@
-// Package dhcp serves DHCP (RFC 2131) on one network from its plan.
+// Package dhcp serves DHCP (RFC 2131) on one network from its plan (network.Network). The server runs in an
+// edge, a pod of oooi on the network. If a network has two edges, each is the other's peer. VMs are those of the
+// hosted cluster, and all other clients are unknown clients.
 //
 // # Parts
 //
-//   - Package reply is pure: the reply to one message, what must be written first, and where
-//     the reply is sent. Its Defers decides which edge replies.
+//   - Package reply decides, without I/O, the reply to one message, what must be written first, and where
+//     the reply is sent. reply.Defers decides which edge replies.
 //   - A Store is where Server writes leases, for example the Store of package leasefile.
 //   - Server reads the sockets of package udp, writes leases and sends replies. A goroutine for each
 //     socket only queues messages, and sending never blocks. Package recent is the Server's memory of messages.
@@ -17,22 +19,21 @@
 // (RFC 3074). The other edge also replies if its peer does not serve, or if the client
 // asks again (reply.Defers).
 //
-// An edge may be cut off from the store, and hears late what its peer writes and
-// removes. These rules keep an address from being assigned twice, and a client from
-// losing its address:
+// An edge may be cut off from the store. It then learns late what its peer writes and removes.
+// These rules keep an address from being assigned twice, and a client from losing its address:
 //
 //   - If a client accepts an offer, or remembers an address, its lease is always written, even if the edge
-//     knows the lease: it may have ended at the peer.
+//     knows the lease: the peer may have ended it.
 //   - A RELEASE has no effect (reply.ReleaseIgnored).
-//   - A renewal that cannot be written promises at most network.Lease.Promised.
+//   - A renewal that cannot be written promises at most what the stored lease allows (network.Lease.Promised).
 //   - An edge offers nothing, and refuses no client, while the store does not answer.
 //   - Before a client is refused, its leases are read from the store again.
 //
 // # Client identity
 //
-// A client is its MAC (chaddr). The client identifier (option 61) is echoed (RFC 6842)
-// and selects only the edge that replies. A node's initrd and its root send different
-// identifiers, and cloned disks send equal ones.
+// The server identifies a client by its MAC (chaddr). The client identifier (option 61) is echoed
+// (RFC 6842) and selects only the edge that replies. It does not identify a client: a node's initrd
+// and its installed system send different identifiers, and cloned disks send equal ones.
 //
 // # Assignment
 //
@@ -53,9 +54,8 @@
 //
 // # Without privileges
 //
-// There is no raw socket. So a reply to a client without an address goes to
-// 255.255.255.255, even if the client did not set the broadcast flag (RFC 2131 section
-// 4.1). Clients accept this.
+// The server has no raw socket. So a reply to a client without an address goes to 255.255.255.255,
+// even if the client did not set the broadcast flag (RFC 2131 section 4.1). Clients accept this.
 //
 // # Addresses in use
 //

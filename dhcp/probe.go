@@ -10,7 +10,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 )
 
-// probeMAC is the client of probes, a locally administered address.
+// probeMAC returns the client MAC of probes, a locally administered address.
 func probeMAC() net.HardwareAddr { return net.HardwareAddr{0x02, 'o', 'o', 'o', 'i', 0} }
 
 // Probe returns a DISCOVER with the broadcast flag.

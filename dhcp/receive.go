@@ -27,8 +27,8 @@ const (
 	informsWindow = 10 * time.Second
 )
 
-// read queues the packets of one socket until ctx ends, and does nothing else, so that the kernel drops none. It returns
-// why it ended.
+// read queues the packets of one socket until ctx ends. It does nothing else, so that the socket's buffer does not
+// overflow. It returns why it ended.
 func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Packet) error {
 	for {
 		p, err := r.Next()
@@ -93,8 +93,8 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 			s.Discovered(v.VM)
 		}
 	}
-	// A client that asks again gets the first reply. A renewal does not wait for a pending write: another host may have
-	// caused that write with a forged MAC.
+	// A client that retries while its lease is being written gets the reply to its first message. A renewal does not
+	// wait for a pending write: another host may have caused that write with a forged MAC.
 	if _, writing := s.busy[mac]; writing && (v.Waits() || !reply.Uses(request)) {
 		return v, dropBusy
 	}
@@ -118,8 +118,8 @@ func (s *Server) admit(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr
 	return v, why
 }
 
-// startWriting makes a verdict durable in the background, replies, and then removes the client's previous lease. As a
-// separate function, only its calls move the values to the heap.
+// startWriting makes a verdict durable in the background, replies, and then removes the client's previous lease. It
+// is a separate function, so that the arguments move to the heap only if it is called.
 func (s *Server) startWriting(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.writing.Go(func() {
 		ctx, mac := context.WithoutCancel(ctx), v.MAC
@@ -135,7 +135,8 @@ func (s *Server) startWriting(ctx context.Context, n network.Network, request *d
 	})
 }
 
-// share returns the verdict about a message to dst: LeftToPeer if the peer replies. The caller holds the lock.
+// share returns the verdict about a message to dst. The outcome is LeftToPeer if the peer replies. The caller holds the
+// lock.
 func (s *Server) share(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) reply.Verdict {
 	v := s.decide(n, request)
 	if s.defers(n, request, dst) && (v.Answer != nil || v.Confirm) {
@@ -166,8 +167,8 @@ func accepted(n network.Network, p udp.Packet) (request *dhcpv4.DHCPv4, why drop
 	return request, ""
 }
 
-// mayInform reports whether an INFORM gets a reply now: its client has a lease, or there were few INFORMs without one.
-// The caller holds the lock.
+// mayInform reports whether an INFORM gets a reply now: its client has a lease, or few INFORMs without a lease arrived
+// recently. The caller holds the lock.
 func (s *Server) mayInform(v reply.Verdict) bool {
 	l, ok := s.Store.Of(v.MAC)
 	if ok && l.Address == v.To.Addr() {
@@ -177,7 +178,7 @@ func (s *Server) mayInform(v reply.Verdict) bool {
 	return s.budgets.informs.Spend(v.MAC, 1, informsPerMAC, informsWindow, now) && s.informs.AllowN(now, 1)
 }
 
-// addressedTo reports whether to is an address of the server of n. Other addresses of the edge do not count.
+// addressedTo reports whether to is the server identifier of n, or a broadcast address.
 func addressedTo(n network.Network, to netip.Addr) bool {
 	return to == n.DHCP.ServerID || to == reply.Everyone || to == reply.Broadcast(n.CIDR)
 }

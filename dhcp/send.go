@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// finish logs, counts, and sends the reply.
+// finish logs and counts the verdict, and sends the reply, if there is one.
 func (s *Server) finish(request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.trouble.decided(v.Outcome, s.Now())
 	level := slog.LevelDebug
@@ -36,9 +36,9 @@ func (s *Server) finish(request *dhcpv4.DHCPv4, v reply.Verdict) {
 	s.send(reply.Encode(v.Answer), v.To)
 }
 
-// send sends a reply immediately, or not at all: the client asks again. A reply to a host without a known MAC waits
-// in the kernel for ARP, and fills only the buffer of the direct socket. While that is full, replies to known hosts
-// leave through another socket.
+// send sends a reply without waiting. If that is not possible, it drops the reply, and the client asks again. A
+// reply to a host without a known MAC waits in the kernel for ARP, and fills only the buffer of the direct socket.
+// While that is full, replies to known hosts leave through another socket.
 func (s *Server) send(data []byte, to netip.AddrPort) {
 	out := s.direct
 	if to.Addr() == reply.Everyone {

@@ -28,9 +28,9 @@ const (
 	maxWriting = 1024
 	// maxRemoving is how many leases may be removed at one time. Further ones are left to expire.
 	maxRemoving = 256
-	// tries is how often a message is decided if another writer keeps changing the address.
+	// tries is how often one message is decided at most, while other writers keep changing the address.
 	tries = 4
-	// again is the interval at which late leases are retried.
+	// again is the interval at which writes of late leases (Server.late) are retried.
 	again = recent.FailedFor
 )
 
@@ -49,8 +49,8 @@ type Server struct {
 	// now; it is called for each message. Nil: this edge replies to all messages.
 	Edge       int
 	PeerServes func() bool
-	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: no younger pod has
-	// it.
+	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: there is no such
+	// pod.
 	Yields func() bool
 	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP server. It must return
 	// immediately. Nil: such messages are only counted.
@@ -131,7 +131,7 @@ func (s *Server) forgetAll() {
 	s.busy, s.removing, s.offers, s.conflicts = map[string]bool{}, map[netip.Addr]bool{}, recent.Offers{}, newConflicts()
 }
 
-// defers reports whether the peer replies. The caller holds the lock.
+// defers reports whether this edge leaves request to its peer (reply.Defers). The caller holds the lock.
 func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst netip.Addr) bool {
 	if s.PeerServes == nil {
 		return false
@@ -142,8 +142,8 @@ func (s *Server) defers(n network.Network, request *dhcpv4.DHCPv4, dst netip.Add
 	})
 }
 
-// decide returns the verdict at this moment. It remembers each offer, even of the peer, so that no other client gets
-// it. The caller holds the lock.
+// decide returns the verdict at this moment. It remembers each offer, even if the peer sends it, so that no other
+// client is offered the same address. The caller holds the lock.
 func (s *Server) decide(n network.Network, request *dhcpv4.DHCPv4) reply.Verdict {
 	now := s.Now()
 	v := reply.Decide(n, s.known(n, now), request, now)

@@ -18,12 +18,12 @@ type Store interface {
 	// Fresh returns nil while the storage behind the Store can be read and written. It returns
 	// immediately.
 	Fresh() error
-	// Confirm reads the lease on an address and the leases of a MAC from the storage again.
-	// An error: the storage did not answer.
+	// Confirm reads the lease on an address and the leases of a MAC from the storage again. It
+	// returns an error if the storage did not answer.
 	Confirm(ctx context.Context, mac string, address netip.Addr) error
-	// Replace writes a lease durably in place of the lease that the caller read on the same
-	// address: zero for none. fs.ErrExist: another writer changed the address since, and the
-	// store knows the current lease.
+	// Replace writes next durably in place of was, the lease that the caller read on the same
+	// address. A zero was means that the address had no lease. It returns fs.ErrExist if another
+	// writer has changed the address since. The store then knows the current lease.
 	Replace(ctx context.Context, was, next network.Lease) error
 	// Remove deletes a lease, unless it has changed since the caller read it.
 	Remove(ctx context.Context, was network.Lease) error

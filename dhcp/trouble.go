@@ -20,7 +20,8 @@ import (
 const (
 	// reportEvery is the interval of the report and the gauges.
 	reportEvery = 5 * time.Second
-	// refusedFor is how long a client that got no address counts. Clients ask again within minutes.
+	// refusedFor is for how long a client that got no address is reported. Clients ask again within
+	// minutes.
 	refusedFor = 10 * time.Minute
 	// failedFor is how long a failed write is reported, unless a later write succeeds.
 	failedFor = 10 * time.Minute
@@ -73,7 +74,7 @@ func (t *trouble) decided(o reply.Outcome, now time.Time) {
 	t.exhausted.note(now, refusedFor)
 }
 
-// replace is Store.Replace. It records whether the store accepts leases.
+// replace calls Store.Replace, and records whether the store accepts leases.
 func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	err := s.Store.Replace(ctx, was, next)
 	if !errors.Is(err, fs.ErrExist) {
@@ -82,7 +83,8 @@ func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	return err
 }
 
-// wrote records the result of a write in place of a previous lease. Zero: the written lease is new.
+// wrote records err, the result of a write at now. was is the lease that the write replaced, zero if the
+// written lease is new.
 func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +100,9 @@ func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	of.err = err
 }
 
-// exhaustion returns the pool, and since when clients get no address from it. Avoided addresses are free,
-// but other hosts answered for them. Zero: an address is free, or no client asked recently.
+// exhaustion returns the pool, and since when clients get no address from it. avoided is the number of
+// free addresses for which other hosts answered. The result is zero if another address is free, or if no
+// client was refused recently.
 func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) reported.PoolExhaustion {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,8 +114,8 @@ func (t *trouble) exhaustion(pool reported.PoolUse, avoided int, now time.Time) 
 	return reported.PoolExhaustion{Since: since, PoolUse: pool}
 }
 
-// unwritten returns why leases are not written. Zero: writes have failed for less than failsSince, or
-// succeed.
+// unwritten returns why leases are not written. The result is zero if writes succeed, or have failed
+// for less than failsSince.
 func (t *trouble) unwritten(now time.Time) reported.LeasesUnwritten {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,4 +1,5 @@
-// This file makes verdicts durable, confirms refusals, and writes late leases once the store can be written.
+// This file makes verdicts durable, confirms refusals, and writes late leases once the store can be written. A late lease is a
+// renewal that was granted before it was written.
 
 package dhcp
 
@@ -19,7 +20,8 @@ import (
 // Fresh returns nil while the leases can be read and written (Store.Fresh).
 func (s *Server) Fresh() error { return s.Store.Fresh() }
 
-// write makes the verdict durable. If another writer changed the address meanwhile, it decides again.
+// write makes the verdict durable, and returns it. If another writer changed the address meanwhile, write decides again. If
+// the lease cannot be written, the result has no Answer, or one that promises only what the stored lease allows.
 func (s *Server) write(ctx context.Context, n network.Network, request *dhcpv4.DHCPv4, v reply.Verdict) reply.Verdict {
 	begin, confirmed := time.Now(), false
 	for range tries {
@@ -113,7 +115,7 @@ func (s *Server) mayRemove(l network.Lease) bool {
 	return true
 }
 
-// remove removes a lease after mayRemove reserved this.
+// remove removes a lease. mayRemove has reserved the removal.
 func (s *Server) remove(ctx context.Context, l network.Lease) {
 	defer func() {
 		s.mu.Lock()
@@ -128,7 +130,7 @@ func (s *Server) remove(ctx context.Context, l network.Lease) {
 	}
 }
 
-// writeLate writes late leases whose address no other client has.
+// writeLate writes the late leases whose address has no lease of another client.
 func (s *Server) writeLate(ctx context.Context) {
 	all := s.late.All()
 	s.Metrics.unwritten(len(all))

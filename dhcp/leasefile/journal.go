@@ -24,7 +24,7 @@ const (
 	shortJournal = 1 << 20
 )
 
-// A change is the new lease on an address. The zero Lease: the address has none any more.
+// A change is the new lease on an address. A zero lease means that the address no longer has one.
 type change struct {
 	address netip.Addr
 	lease   network.Lease
@@ -34,7 +34,7 @@ type change struct {
 type journal struct {
 	dir  string
 	file *os.File
-	// size is the length of all durable lines in bytes, and first that of those that newJournal wrote.
+	// size is the length of all durable lines in bytes. first is the length of the lines that newJournal wrote.
 	size, first int64
 	// torn: after size there may be lines of a failed write. Unnamed: the renaming of the file may not be durable yet.
 	torn, unnamed bool
@@ -118,9 +118,9 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// readJournal returns the changes in the file in dir, in order, and when it was last written. A missing file has none.
-// Lines at the end without a valid checksum were never durable. Damage before them is an error: without those lines an
-// address could be assigned twice.
+// readJournal returns the changes in the file in dir, in order, and when it was last written. If the file is missing,
+// there are no changes. Lines at the end without a valid checksum were never durable. Damage before them is an error:
+// without those lines an address could be assigned twice.
 func readJournal(dir string) (out []change, written time.Time, err error) {
 	name := filepath.Join(dir, journalFile)
 	text, err := os.ReadFile(name)

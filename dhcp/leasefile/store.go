@@ -35,7 +35,7 @@ type Store struct {
 	// changing has the addresses of leases that are being written. Changed is notified after each write.
 	changing map[netip.Addr]bool
 	changed  sync.Cond
-	// version is that of the last applied change. Equal leases differ in it.
+	// version numbers the applied changes. It distinguishes equal leases that were written at different times.
 	version atomic.Uint64
 	// next are the changes that wait for the disk. Nil: none.
 	next *batch

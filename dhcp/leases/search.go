@@ -121,12 +121,14 @@ func (t *Table) Taken(first, last netip.Addr, now time.Time, leaseTime time.Dura
 	return taken, quarantined
 }
 
-// limits returns the latest end at which a client's lease, and a quarantine, is free at now.
+// limits returns the latest end of a client's lease, and of a quarantine, with which the address is
+// free at now.
 func limits(now time.Time, leaseTime time.Duration) (client, quarantine end) {
 	return end(2 * now.Add(-leaseTime).Unix()), end(2*now.Unix() + 1)
 }
 
-// over reports whether a lease that ends at e is free.
+// over reports whether the address of a lease that ends at e is free. client and quarantine are
+// from limits.
 func (e end) over(client, quarantine end) bool {
 	if e&1 == 1 {
 		return e <= quarantine

@@ -2,8 +2,8 @@
 
 package leases
 
-// A WriteError is why a lease was not written. Reason names no object: it is equal for all leases
-// that fail alike.
+// A WriteError reports why a lease was not written. Reason names no object, so leases that fail for
+// the same reason have equal Reasons.
 type WriteError struct {
 	// Reason is a clause, such as "the API server does not answer".
 	Reason string

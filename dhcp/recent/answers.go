@@ -1,5 +1,5 @@
 // This file remembers which hosts use addresses without a lease, from their ARP answers. Such addresses are not offered.
-// A hostile VM can answer for any address, so only a few answers count.
+// A hostile VM can answer for any address, so only a limited number of answers is accepted.
 
 package recent
 
@@ -81,8 +81,8 @@ func (c *Answers) Known(a netip.Addr, now time.Time) bool {
 	return c.hosts[a].MAC != "" && c.hosts[a].counts(now) || c.silent[a].counts(now)
 }
 
-// InUse returns the MAC of the host that answered for an address recently. Spared: the address is never offered. While
-// more than limit hosts answered, none is spared.
+// InUse returns the MAC of the host that answered for a recently. spared reports whether a must not be offered even if
+// no other address is free. While more hosts answered than limit returns, no address is spared.
 func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac string, spared bool) {
 	x, ok := c.hosts[a]
 	if !ok || !x.counts(now) {

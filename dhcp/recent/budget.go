@@ -14,9 +14,9 @@ const (
 	counters = 1 << 16
 )
 
-// A Budget limits spending for each key, in any window of time. It counts two periods, each as long as the
-// window. Two keys with the same counter share its limit for at most two periods. In the zero value nothing is
-// spent.
+// A Budget limits how much each key spends in any window of time. It counts two periods, each as long as the
+// window. Two keys with the same counter share its limit for at most two periods. In the zero Budget, nothing
+// is spent.
 type Budget struct{ periods[spent] }
 
 // spent holds what was spent in one period.
@@ -29,7 +29,8 @@ func newSpent() spent { return spent{seed: maphash.MakeSeed()} }
 
 func (s *spent) of(key string) *uint8 { return &s.by[maphash.String(s.seed, key)%counters] }
 
-// Spend records that a key spends cost. False: the key would spend more than limit in a window.
+// Spend records that key spends cost, and returns true. If key would spend more than limit in the window, it
+// records nothing, and returns false.
 func (b *Budget) Spend(key string, cost, limit uint8, window time.Duration, now time.Time) bool {
 	b.turn(now, window, newSpent)
 	n := b.current.of(key)
@@ -43,7 +44,8 @@ func (b *Budget) Spend(key string, cost, limit uint8, window time.Duration, now 
 // An Allowance limits spending for all keys together, in any window of time.
 type Allowance struct{ periods[int] }
 
-// Spend records one use. False: there were limit uses in the window.
+// Spend records one use, and returns true. If there were limit uses in the window, it records nothing, and
+// returns false.
 func (a *Allowance) Spend(limit int, window time.Duration, now time.Time) bool {
 	a.turn(now, window, func() int { return 0 })
 	if a.current+a.former >= limit {

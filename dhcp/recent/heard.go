@@ -1,4 +1,5 @@
-// This file remembers messages, to recognize a retry: the selected edge did not reply to the first message.
+// This file remembers messages to recognize retries. A retry shows that the selected edge did not reply to the
+// first message.
 
 package recent
 
@@ -35,8 +36,8 @@ type series struct {
 // Heard holds the questions of the last heardFor, and of the period before.
 type Heard struct{ periods[map[question]series] }
 
-// Again records m and reports whether m is a retry, or follows another message that the client had to retry.
-// If the table is full, it returns true: two replies are better than none.
+// Again records m. It reports whether m is a retry, or continues an exchange in which the client had to
+// retry. If the table is full, it returns true: two replies are better than none.
 func (h *Heard) Again(m *dhcpv4.DHCPv4, now time.Time) bool {
 	h.turn(now, heardFor, func() map[question]series { return map[question]series{} })
 	q := question{kind: m.MessageType()}

@@ -4,13 +4,15 @@ package recent
 
 import "time"
 
-// periods hold what came in the current period and in the one before. So they cover at least the length of one.
+// periods hold what was recorded in the current period and in the one before. Together these cover at least the
+// last length of a period.
 type periods[T any] struct {
 	current, former T
 	began           time.Time // Of current
 }
 
-// turn begins a period at now if the current one is over, or if the clock was set back. Empty makes its content.
+// turn begins a period at now if the current one is over, or if the clock was set back. empty returns the content
+// of a new period.
 func (p *periods[T]) turn(now time.Time, length time.Duration, empty func() T) {
 	since := now.Sub(p.began)
 	if since >= 0 && since < length {

@@ -9,12 +9,12 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// WroteFor is how long this edge remembers its writes. A MAC whose budget is spent waits less for its next
-// write.
+// WroteFor is how long this edge remembers its writes. A MAC whose budget is spent must wait for
+// less than this time.
 const WroteFor = 8 * time.Second
 
-// Wrote holds when this edge wrote leases, in the last WroteFor and in the period before, whatever their
-// expiry.
+// Wrote holds when this edge wrote each lease, in the last WroteFor and in the period before. Leases
+// that differ only in times and version are the same lease here.
 type Wrote struct {
 	periods[map[network.Lease]time.Time]
 }
@@ -53,7 +53,7 @@ func (f *Failed) Add(a netip.Addr, now time.Time) {
 	f.all(now)[a] = true
 }
 
-// Lately reports whether the lease on a could not be written a moment ago.
+// Lately reports whether the lease on a could not be written in this period of FailedFor, or in the one before.
 func (f *Failed) Lately(a netip.Addr, now time.Time) bool { return f.all(now)[a] || f.former[a] }
 
 func (f *Failed) all(now time.Time) map[netip.Addr]bool {

@@ -53,7 +53,7 @@ func (c client) reservation() netip.Addr {
 
 // address returns the address for this client: its current address if the plan permits that (of several, the
 // hint), else its reservation, else the hint (option 50 or ciaddr), else an address of the range that
-// depends on its MAC. A reserved address that another client uses does not count. False: no address is
+// depends on its MAC. A reservation is ignored while another client uses its address. False: no address is
 // available.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
@@ -79,8 +79,9 @@ func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	return a, ok
 }
 
-// own returns the address that the client has and may keep: from its lease, from KubeVirt's report, or of
-// the VM's former MAC. A report takes precedence over an expired lease. Zero: none.
+// own returns the address that the client has and may keep. It is the address of its lease, the one that
+// KubeVirt reports, or the one of the VM's former MAC. A report takes precedence over an expired lease.
+// Zero: none.
 func (c client) own() netip.Addr {
 	l, ok := c.known.Leases.Of(c.mac)
 	leased := ok && c.keeps(l.Address) && c.available(l.Address)
@@ -119,7 +120,7 @@ func (c client) inherits(l network.Lease) bool {
 	return is && !exists
 }
 
-// holds reports whether the client has a lease on a that prevents its reassignment.
+// holds reports whether the client has a lease on a that keeps other clients from getting a.
 func (c client) holds(a netip.Addr) bool {
 	l, ok := c.known.Leases.At(a)
 	return ok && l.MAC == c.mac && !l.Free(c.now, c.leaseTime(), false)
@@ -146,7 +147,8 @@ func (c client) keeps(a netip.Addr) bool {
 	return (c.n.DHCP.Range.Contains(a) || c.vm != "" && isHost(c.n.CIDR, a)) && c.allowed(a)
 }
 
-// allowed reports whether a is not oooi's, not excluded, and not reserved for another client.
+// allowed reports whether a is not an address of oooi or the router, not excluded, and not reserved for
+// another client.
 func (c client) allowed(a netip.Addr) bool {
 	for _, r := range c.n.DHCP.Reservations {
 		if r.Address == a {

@@ -12,7 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// delayed is the value of secs from which on both edges reply (RFC 3074's service delay).
+// delayed is the least value of secs, in seconds, with which both edges reply (the service delay of
+// RFC 3074).
 const delayed = 3
 
 // Sent is what Defers needs to know about a message besides its content.
@@ -61,8 +62,9 @@ func Remembers(m *dhcpv4.DHCPv4) bool {
 	return m.MessageType() == dhcpv4.MessageTypeRequest && !m.Options.Has(dhcpv4.OptionServerIdentifier) && !set(m.ClientIPAddr)
 }
 
-// selected returns the number of the edge for a client, by its identifier or else by its MAC
-// (RFC 3074). A node's initrd and its root may get different edges.
+// selected returns the number of the edge for a client, by its identifier or else by its MAC (RFC
+// 3074). A node's initrd and its installed system send different identifiers, and may get different
+// edges.
 func selected(n network.Network, request *dhcpv4.DHCPv4) int {
 	key := request.Options.Get(dhcpv4.OptionClientIdentifier)
 	if len(key) == 0 {
@@ -71,7 +73,7 @@ func selected(n network.Network, request *dhcpv4.DHCPv4) int {
 	return n.Edges[int(bucket(key))%len(n.Edges)].Number
 }
 
-// bucket is Pearson's hash of a key (RFC 3074 section 6).
+// bucket returns Pearson's hash of key (RFC 3074 section 6).
 func bucket(key []byte) uint8 {
 	hash := uint8(len(key))
 	for _, b := range slices.Backward(key) {

@@ -45,7 +45,7 @@ func Encode(m *dhcpv4.DHCPv4) []byte {
 	return out
 }
 
-// appendField appends content, in a field of so many bytes.
+// appendField appends a field of size bytes: content, cut to the size or followed by zeros.
 func appendField(out []byte, size int, content string) []byte {
 	var zero [fileLength]byte
 	content = content[:min(len(content), size)]
@@ -74,7 +74,7 @@ type option struct {
 	value []byte
 }
 
-// length in bytes. Each 255 bytes of the value have their own header (RFC 3396).
+// length returns the encoded length in bytes. Each 255 bytes of the value have their own header (RFC 3396).
 func (o option) length() int { return len(o.value) + 2*max(1, (len(o.value)+254)/255) }
 
 func appendOption(out []byte, o option) []byte {
@@ -87,7 +87,7 @@ func appendOption(out []byte, o option) []byte {
 	return out
 }
 
-// optionsLength returns the length in bytes of options without their end.
+// optionsLength returns the encoded length of all in bytes, without the end option.
 func optionsLength(all dhcpv4.Options) int {
 	sum := 0
 	for code, value := range all {

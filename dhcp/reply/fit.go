@@ -28,16 +28,16 @@ const (
 	inServer = 2
 )
 
-// needed options come first: without any one of them a VM reaches nothing. The client's
-// name (81) follows, since a reply to it is mandatory.
+// needed options come first: a VM needs each of them to reach anything. The client's name (81)
+// follows, since a reply to it is mandatory.
 var needed = [...]uint8{
 	dhcpv4.OptionSubnetMask.Code(), dhcpv4.OptionClasslessStaticRoute.Code(), dhcpv4.OptionRouter.Code(), dhcpv4.OptionDomainNameServer.Code(),
 }
 
-// fill adds options of the plan to m: those that the client requests (option 55), or all if
-// the request lists none. Needed options come first, the others in the client's order, as
-// long as they fit (option 57). Others go into the fields file and sname (option 52), if
-// fewer are left out that way. It returns the options that do not fit at all.
+// fill adds options of the plan to m: those that the client requests (option 55), or all if the
+// request lists none. Needed options come first, the others in the client's order, as long as they
+// fit (option 57). Options that do not fit go into the fields file and sname (option 52), if fewer
+// are left out that way. It returns the options that do not fit at all.
 func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 	size := leastMessage
 	if most, err := request.MaxMessageSize(); err == nil {
@@ -121,7 +121,8 @@ func wanted(request *dhcpv4.DHCPv4, may offers, has dhcpv4.Options) []option {
 	return out
 }
 
-// terminated is the content of a field with options. Empty: it has none.
+// terminated returns the encoded options of field, with an end option. If there are no options, it
+// returns the empty string.
 func terminated(field []option) string {
 	if len(field) == 0 {
 		return ""

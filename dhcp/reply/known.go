@@ -76,9 +76,9 @@ type Known struct {
 	// avoids equal offers to VMs that start together. The write before the ACK decides which
 	// client gets the address.
 	Offered func(netip.Addr) string
-	// InUse returns the MAC of a host that answered for an address recently. Empty: none.
-	// Spared: the address is not offered even if no other one is free. Nil: no address was
-	// probed. It affects only offers to other clients.
+	// InUse returns the MAC of a host that answered for an address recently. Empty: none. Spared:
+	// the address is not offered even if no other one is free. Nil: no address was probed. InUse
+	// affects only offers to clients with another MAC.
 	InUse func(netip.Addr) (mac string, spared bool)
 	// GoneVMs returns the result of OfGoneVMs, which may be slightly old. Nil: the leases are
 	// searched at each use.

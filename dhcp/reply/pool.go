@@ -1,5 +1,5 @@
-// This file describes the pool. The result depends only on leases and KubeVirt's reports, so it is the same on both
-// edges.
+// This file counts how many addresses of the pool are assigned, declined and free. The result depends only on
+// leases and KubeVirt's reports, so it is the same on both edges.
 
 package reply
 
@@ -14,7 +14,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// PoolOf returns the pool of n at now: the addresses that a client without a reservation can get.
+// PoolOf returns how many addresses of n's pool are assigned, declined and free at now. The pool is the addresses
+// that a client without a reservation can get.
 func PoolOf(n network.Network, k Known, now time.Time) reported.PoolUse {
 	return poolUse(client{n: n, known: k, now: now, mac: "none"}, Ranges(n))
 }

@@ -1,5 +1,5 @@
 // Package reply decides the reply to one message of a client (RFC 2131 section 4.3), what must be written
-// first, and which edge sends it. It reads no clock and no socket, and writes no store.
+// first, and which edge sends it. It does no I/O, and reads no clock.
 package reply
 
 import (
@@ -54,7 +54,8 @@ func Decide(n network.Network, k Known, request *dhcpv4.DHCPv4, now time.Time) V
 	return x.silent(Malformed)
 }
 
-// An exchange is one message of one client. asked: option 50. has: ciaddr. Zero: not sent.
+// An exchange is one message of one client. asked is option 50, and has is ciaddr. Each is zero if the client
+// did not send it.
 type exchange struct {
 	client
 	request    *dhcpv4.DHCPv4
@@ -119,8 +120,8 @@ func (x exchange) requested() Verdict {
 	return x.silent(Malformed)
 }
 
-// selecting: the client accepts our offer. The lease is written even if it is known: the peer may have ended
-// it, and assigned the address to another client.
+// selecting decides about a client that accepts this server's offer. The lease is written even if it is
+// known: the peer may have ended it, and assigned the address to another client.
 func (x exchange) selecting() Verdict {
 	if !x.asked.IsValid() {
 		return x.silent(Malformed)
@@ -137,8 +138,8 @@ func (x exchange) selecting() Verdict {
 	return x.grant(x.asked).written(x)
 }
 
-// renewing or rebinding: the client uses the address. If no client has a lease on it, this client gets one,
-// so that lost leases do not disconnect clients.
+// renewing decides about a client that renews or rebinds the address that it uses. If no client has a lease
+// on it, this client gets one, so that lost leases do not disconnect clients.
 func (x exchange) renewing() Verdict {
 	if a, ok := x.address(x.has); !ok || a != x.has {
 		return x.deny(x.has)
@@ -146,9 +147,9 @@ func (x exchange) renewing() Verdict {
 	return x.grant(x.has)
 }
 
-// rebooting (INIT-REBOOT): the client remembers an address. If edges share the store, a write proves that the
-// lease still exists. An edge that is cut off grants the leases it knows, if its peer does not serve
-// (Defers).
+// rebooting decides about a client that remembers an address (INIT-REBOOT). If edges share the store, a write
+// proves that the lease still exists. An edge that is cut off grants the leases it knows, if its peer does
+// not serve (Defers).
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
 		return x.refuse(x.asked, "this address belongs to another network")
@@ -176,8 +177,8 @@ func (x exchange) rebooting() Verdict {
 	return v
 }
 
-// deny refuses the address that a client uses or remembers. It is silent if another server may have assigned
-// it.
+// deny refuses the address that a client uses or remembers. If another server may have assigned the address,
+// there is no reply.
 func (x exchange) deny(a netip.Addr) Verdict {
 	_, had := x.known.Leases.Of(x.mac)
 	given := had || x.reservation().IsValid() || x.ours(a) || x.n.DHCP.Range.Contains(a) && !x.excluded(a)
@@ -187,9 +188,9 @@ func (x exchange) deny(a netip.Addr) Verdict {
 	return x.refuse(a, "this address is no longer yours")
 }
 
-// grant writes ahead: the stored expiry is one lease time after the client's, so that most renewals write
-// nothing. If a write fails, the reply promises at most what the stored lease allows
-// (network.Lease.Promised).
+// grant returns a verdict that grants a. A lease is written ahead: the stored expiry is one lease time
+// after the client's, so that most renewals write nothing. If a write fails, the reply promises at most
+// what the stored lease allows (network.Lease.Promised).
 func (x exchange) grant(a netip.Addr) Verdict {
 	v := x.silent(Granted)
 	v.Address = a
@@ -226,8 +227,9 @@ func (v Verdict) written(x exchange) Verdict {
 	return v
 }
 
-// refuse sends DHCPNAK. An edge that has not read all leases, or not recently, refuses nothing, since its
-// peer may have granted the address. Before an address of the network is refused, its leases are read again.
+// refuse returns a verdict with a DHCPNAK. An edge that has not read all leases, or not recently, sends no
+// DHCPNAK, since its peer may have granted the address. Before an address of the network is refused, its
+// leases are read again.
 func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	switch {
 	case !x.known.Complete:
@@ -247,9 +249,10 @@ func (x exchange) refuse(a netip.Addr, why string) Verdict {
 	return v
 }
 
-// decline: the client found that another host uses the address. It does so before it uses the address (RFC
-// 2131 section 3.1, step 5), so before KubeVirt reports it. A DECLINE for an address that KubeVirt reports
-// for this VM is ignored: a MAC is easily forged, and the node would lose its address.
+// decline decides about a client that found another host with the address. A client checks that before it
+// uses the address (RFC 2131 section 3.1, step 5), so before KubeVirt reports it. A DECLINE for an address
+// that KubeVirt reports for this VM is ignored: a MAC is easily forged, and the node would lose its
+// address.
 func (x exchange) decline() Verdict {
 	was, ok := x.known.Leases.At(x.asked)
 	switch {
@@ -268,7 +271,7 @@ func (x exchange) decline() Verdict {
 	return v
 }
 
-// inform: the client has a static address and requests the other options.
+// inform decides about a client that has a static address, and requests the other options.
 func (x exchange) inform() Verdict {
 	if !x.n.CIDR.Contains(x.has) || x.ours(x.has) {
 		return x.silent(NotHeld)
@@ -279,8 +282,8 @@ func (x exchange) inform() Verdict {
 	return v
 }
 
-// answer returns a message with the plan's options, and the codes of those that do not fit. A zero a: no
-// address and no lease time.
+// answer returns a message with the plan's options, and the codes of those that do not fit. If a is
+// zero, the message has no address and no lease time.
 func (x exchange) answer(t dhcpv4.MessageType, a netip.Addr) (*dhcpv4.DHCPv4, []uint8) {
 	m := x.blank(t)
 	may := offersTo(x.n, x.vm, x.request)

@@ -15,8 +15,8 @@ import (
 // maxProbes is how many addresses of a range are searched for one client. A larger range is never full.
 const maxProbes = 1 << 16
 
-// maxPassed is how many addresses a search skips because they were offered to other clients. Hosts that make up MACs get so
-// many offers that a search would take milliseconds.
+// maxPassed is how many addresses a search skips because they were offered to other clients. A host that invents MACs gets
+// so many offers that a search without a limit would take milliseconds.
 const maxPassed = 1024
 
 // probe searches the range, from a start that depends on the MAC. It prefers addresses without a lease, then those with an
@@ -79,8 +79,8 @@ func (c client) offeredToAnother(a netip.Addr) bool {
 	return by != "" && by != c.mac
 }
 
-// parts are the range without excluded addresses, from the place of the MAC to the end and then from the beginning, at most
-// maxProbes addresses.
+// parts returns the range without excluded addresses: from the place of the MAC to the end, and then from the beginning. It
+// has at most maxProbes addresses.
 func (c client) parts() []network.Range {
 	r := c.n.DHCP.Range
 	size := uint64(r.Size())

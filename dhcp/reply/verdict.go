@@ -22,13 +22,13 @@ const (
 	Informed Outcome = "informed"
 	// Malformed: not a DHCP request over Ethernet, or a required field is missing.
 	Malformed Outcome = "malformed"
-	// Relayed by a relay that the plan does not list.
+	// Relayed: the message came from a relay that the plan does not list.
 	Relayed Outcome = "relayed"
-	// OtherServer was chosen by the client.
+	// OtherServer: the client chose another server.
 	OtherServer Outcome = "other-server"
 	// UnknownClient: the plan serves only VMs of the cluster.
 	UnknownClient Outcome = "unknown-client"
-	// UnknownAddress: the address is not ours. RFC 2131 requires silence, since another server may know it.
+	// UnknownAddress: this server does not assign the address. RFC 2131 requires silence, since another server may know it.
 	UnknownAddress Outcome = "unknown-address"
 	// Exhausted: the pool has no free address.
 	Exhausted Outcome = "exhausted"
@@ -59,13 +59,13 @@ type Verdict struct {
 	VM string
 	// Address is the address that is offered, granted, refused or declined.
 	Address netip.Addr
-	// Why the address is refused, for the client (option 56) and the log.
+	// Why is why the address is refused, for the client (option 56) and the log.
 	Why string
 	// Next is the lease to write before the reply, in place of Was on the same address. Zero Was: the address has no lease. Zero
 	// Next: nothing is written.
 	Was, Next network.Lease
-	// Anyway is until when the client may use the address, by its stored lease, if Next cannot be written. The reply promises at
-	// most this time, and Next is written later. Zero: without the write there is no reply.
+	// Anyway is until when the stored lease allows the client to use the address, even if Next cannot be written. The reply
+	// promises at most this time, and Next is written later. Zero: without the write there is no reply.
 	Anyway time.Time
 	// Confirm: before the reply, the leases on Address and of MAC are read from the store again, and the message is decided again.
 	// If they cannot be read, there is no reply.

@@ -1,4 +1,4 @@
-// Package udp has the UDP sockets of a DHCP server: what each socket receives and sends. It does not parse messages.
+// Package udp receives and sends packets on the UDP sockets of a DHCP server. It does not parse messages.
 package udp
 
 import (
