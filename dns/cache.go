@@ -16,7 +16,7 @@ import (
 const (
 	// cacheBytes is the size of all caches together. Views have equal parts.
 	cacheBytes = 16 << 20
-	// entryBytes is what an entry takes besides its answer and its name.
+	// entryBytes is the size of an entry in bytes, without its answer and its name.
 	entryBytes = 512
 	// maxCached is the size of the largest answer in the cache, in octets.
 	maxCached = 4096
@@ -60,7 +60,7 @@ type cache struct {
 	entries map[question]*shares.Holding[*entry]
 }
 
-// An entry is never changed, but replaced.
+// An entry is the cached answer to one question. It is immutable: a new entry replaces it.
 type entry struct {
 	question question
 	// wire is the packed answer. Nil: upstreams failed, and there was no answer before.
@@ -74,7 +74,7 @@ func newCache(limit int) *cache {
 	return &cache{answers: shares.New[*entry](limit, false), entries: map[question]*shares.Holding[*entry]{}}
 }
 
-// find returns the entry of q and its state. Nil: there is no entry.
+// find returns the entry of q and its state, or nil and unknown if there is no entry.
 func (c *cache) find(q question, now time.Time) (*entry, state) {
 	h := c.entries[q]
 	if h == nil {
@@ -99,12 +99,14 @@ func (c *cache) find(q question, now time.Time) (*entry, state) {
 	return nil, unknown
 }
 
-// store keeps an answer for the client that asked. It returns how many other answers are lost.
+// store caches wire, the packed answer to q, for ttl. The answer uses the share of the client by. store returns how many
+// other answers it evicts.
 func (c *cache) store(q question, by shares.Client, wire []byte, ttl time.Duration, now time.Time) (lost int) {
 	return c.put(by, &entry{question: q, wire: wire, stored: now, expires: now.Add(ttl)})
 }
 
-// fail records that upstreams failed. It keeps an answer that may still be served.
+// fail records that upstreams failed to answer q. It keeps an expired answer that may still be served. It returns how many
+// other answers it evicts.
 func (c *cache) fail(q question, by shares.Client, now time.Time) (lost int) {
 	e := &entry{question: q, failedUntil: now.Add(failedFor)}
 	if h := c.entries[q]; h != nil {
@@ -131,7 +133,7 @@ func (c *cache) remove(h *shares.Holding[*entry]) {
 	c.answers.Give(h)
 }
 
-// resize sets how many bytes the cache may have. It returns how many answers are lost.
+// resize sets how many bytes the cache may have. It returns how many answers it evicts.
 func (c *cache) resize(limit int) (lost int) {
 	dropped := c.answers.Resize(limit)
 	for _, d := range dropped {

@@ -1,15 +1,17 @@
-// Package dns answers the names of a plan on one network, and forwards other questions if the plan permits it.
+// Package dns answers questions for the names of a plan (network.Network) on one network, and forwards other questions if the
+// plan permits it.
 //
 // # Parts
 //
-//   - Package answers is pure: the view of a client, and the answer of that view to a question.
-//   - Handler answers one question. It holds everything made from a plan behind one pointer, so a new plan loses no question.
+//   - Package answers decides, without I/O, the view of a client, and the view's answer to a question. A view has the
+//     names for one group of clients.
+//   - Handler answers one question. It holds everything made from a plan behind one pointer, so a change of the plan loses no question.
 //   - A forwarder answers the other questions, separately for each view: from the view's cache, from an
 //     Upstream, or with an answer that expired (RFC 8767). No view sees the answers of another.
 //   - Package shares decides which client loses when a resource is full: the client that holds most.
 //     Clients are counted by MAC.
 //   - Run answers on sockets that the caller opened. If the plan answers a question, the reader
-//     of the socket answers it, packet in and packet out. Other questions go to the Handler. Tests compare both
+//     of the socket writes the answer packet itself. Other questions go to the Handler. Tests compare both ways
 //     with Knot and BIND (TestJudges), and with each other (FuzzPacket).
 //
 // # Use of CoreDNS

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/dns/answers"
 )
 
-// asksFor returns what r asks for.
+// asksFor returns the question of r.
 func asksFor(r *dns.Msg) question {
 	opt := r.IsEdns0()
 	return question{
@@ -37,7 +37,7 @@ func (e *entry) answer(r *dns.Msg, what state, now time.Time) *dns.Msg {
 	return filled(r, m)
 }
 
-// filled makes an upstream's answer the answer to r.
+// filled turns m, an upstream's answer, into the answer to r.
 func filled(r, m *dns.Msg) *dns.Msg {
 	m.Id, m.Question, m.Response = r.Id, r.Question, true
 	m.RecursionDesired, m.CheckingDisabled = r.RecursionDesired, r.CheckingDisabled

@@ -51,7 +51,7 @@ type flightKey struct {
 // A flight is one question to upstreams, for which clients wait.
 type flight struct {
 	key flightKey
-	// cache of the view when the flight began: a view that was replaced has a new one.
+	// cache is the cache of the view when the flight began. A view that was replaced has another one.
 	cache *cache
 	// by is the client that asked first.
 	by     shares.Client
@@ -95,7 +95,7 @@ func (s *forwarder) setViews(keep map[string]bool) {
 	}
 }
 
-// retire drops all answers. Servers are the upstreams of the next forwarder.
+// retire drops all answers, and retires the Upstream. servers are the upstreams of the next forwarder.
 func (s *forwarder) retire(servers []netip.AddrPort) {
 	s.setViews(nil)
 	s.upstream.retire(servers)
@@ -196,7 +196,7 @@ func (s *forwarder) wait(ctx context.Context, k flightKey, c shares.Client, r *d
 	case <-slot.Done():
 		return failure(r), byUpstream
 	case <-late:
-		// The flight fills the cache, until another client takes the slot.
+		// The flight continues, to fill the cache, unless another client takes the slot.
 		stop()
 		stays = true
 		go func() {
@@ -295,7 +295,7 @@ func (s *forwarder) fly(f *flight) {
 	s.metrics.cached(f.key.view, c.answers.Used(), lost)
 }
 
-// land ends a flight, once.
+// land ends f with answer, unless f has already ended.
 func (s *forwarder) land(f *flight, answer *dns.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,8 +55,8 @@ type Options struct {
 
 // MACs knows which host has an address.
 type MACs interface {
-	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. Present: the kernel
-	// knows it now. Otherwise the kernel asks for it before it sends to the address.
+	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. present reports
+	// whether the kernel knows the MAC now. If not, the kernel sends an ARP request before it sends to the address.
 	MACOf(netip.Addr) (mac string, present bool)
 }
 
@@ -142,7 +142,7 @@ func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	h.serving.Store(s)
 }
 
-// ServeDNS implements dns.Handler. The answer fits into the client's size. After a panic it is SERVFAIL.
+// ServeDNS implements dns.Handler. The answer fits into the size that the client accepts. After a panic it is SERVFAIL.
 func (h *Handler) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	w = request.NewScrubWriter(r, sized{w})
 	if !h.guard.run(func() { h.serve(w, r) }) {
@@ -218,7 +218,7 @@ func (h *Handler) asked(s *serving, client netip.Addr, name string) {
 // recursive reports whether questions of a view may be forwarded.
 func (s *serving) recursive(v *answers.View) bool { return s.forwarder != nil && v.Forwards() }
 
-// clientAt returns the client for an address alone. Hosts beyond the network count by address.
+// clientAt returns the client at address a. A host beyond the network is a client of its own.
 func (h *Handler) clientAt(a netip.Addr) shares.Client {
 	c, _ := h.senderAt(a, a.As16()[15]%groups)
 	if c.MAC == beyond {

@@ -49,8 +49,8 @@ func order(all []health, preferred int) []int {
 	return out
 }
 
-// attempt returns which server is asked at the n-th attempt: at least leastAttempts times, since packets may be lost.
-// False: there are no more attempts.
+// attempt returns the server to ask at the n-th attempt, each in turn. There are at least leastAttempts attempts,
+// since packets may be lost. False: there are no more attempts.
 func attempt(in []int, n int) (server int, ok bool) {
 	if len(in) == 0 || n >= max(len(in), leastAttempts) {
 		return 0, false

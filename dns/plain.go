@@ -1,4 +1,4 @@
-// This file answers plain questions, packet in and packet out.
+// This file answers questions that the plan decides, from packet to packet. It needs no dns.Msg.
 
 package dns
 
@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/dns/answers"
 )
 
-// answer appends the answer to a packet to out, and counts it. Nil: the Handler must answer.
+// answer appends the answer to the packet b to out, and counts it. Nil: ServeDNS must answer.
 func (h *Handler) answer(client netip.Addr, b, out []byte, tcp bool) (answer []byte) {
 	if !h.guard.run(func() { answer = h.plain(client, b, out, tcp) }) {
 		return nil

@@ -42,8 +42,8 @@ type server struct {
 	conversations sync.WaitGroup
 }
 
-// Run serves h on sockets for UDP, made by socket.ListenShared with the number Sockets, and on l (TCP) until ctx ends. It
-// then answers pending questions within seconds and closes all sockets.
+// Run serves h on p and on l (TCP) until ctx ends. p are UDP sockets from socket.ListenShared, and their number must be
+// Sockets. Run then answers pending questions for at most stopTime, and closes all sockets.
 func Run(ctx context.Context, h *Handler, p []*net.UDPConn, l net.Listener) error {
 	s := &server{handler: h, metrics: h.metrics, connections: shares.New[net.Conn](maxConnections, true)}
 	defer func() {
@@ -134,7 +134,7 @@ func parse(data []byte) (r, refusal *dns.Msg) {
 	return nil, refusal
 }
 
-// clientOf returns the remote address of a socket, zero if it has none.
+// clientOf returns the IP address in a, the remote address of a socket. It is zero if a has none.
 func clientOf(a net.Addr) netip.Addr {
 	switch a := a.(type) {
 	case *net.UDPAddr:

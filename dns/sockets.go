@@ -13,7 +13,7 @@ import (
 
 const (
 	// groups of sockets: the questions of one client arrive in one group, so a flood fills the buffers of only one. The
-	// number of the question chooses the socket of the group.
+	// ID of the message chooses the socket in the group.
 	groups, socketsPerGroup = 8, 4
 	// receivers is how many sockets receive. Sockets also counts one for each group that only sends to hosts that may not
 	// exist: a VM that invents addresses fills only that buffer.
@@ -28,7 +28,8 @@ const (
 	byAddress = 0xfff00000 + 12
 )
 
-// spread makes the kernel choose a socket of conns for each packet, and returns a socket to send on for each.
+// spread makes the kernel choose one of conns for each packet, from the value at offset by. It returns a socket to send
+// on for each of conns.
 func spread(conns []*net.UDPConn, by uint32) ([]socket, error) {
 	program, err := bpf.Assemble(choose(by))
 	if err != nil {

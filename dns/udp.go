@@ -22,7 +22,7 @@ import (
 const (
 	// maxQueued is how many questions can wait for a worker.
 	maxQueued = 4096
-	// fewQuestions is how many questions of a client one socket answers in momentTime without a turn.
+	// fewQuestions is how many questions of a client one socket answers in momentTime before it queues them.
 	fewQuestions, momentTime = 50, 10 * time.Millisecond
 )
 
@@ -79,7 +79,7 @@ func (b *mailbox) close() {
 	b.filled.Broadcast()
 }
 
-// read takes the questions of one socket of a group until ctx ends.
+// read reads questions from c, a socket of group, until ctx ends. It answers them through out, or queues them in to.
 func (s *server) read(ctx context.Context, c *net.UDPConn, out socket, group uint8, to *mailbox) error {
 	data, buffer := make([]byte, maxQuestion+1), make([]byte, 0, answers.BufferSize)
 	recent, sender := recent{counts: map[shares.Client]int{}}, newSender()

@@ -75,7 +75,7 @@ func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log
 	return u
 }
 
-// retire ends all probes, and after giveUp all questions. Now are the servers of the next Upstream.
+// retire ends all probes, and after giveUp all questions. now are the servers of the next Upstream.
 func (u *Upstream) retire(now []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -100,7 +100,7 @@ func (u *Upstream) lose(lost []netip.AddrPort) {
 	}
 }
 
-// wants records what a client asks for.
+// wants records q as the last question of c, for probes.
 func (u *Upstream) wants(c shares.Client, q question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -258,8 +258,9 @@ func (u *Upstream) probe(server int) {
 	}
 }
 
-// probes returns the questions of the next probe: the root's servers, which each resolver knows. After a miss, also the last
-// question that the server answered, and those of clients: it may drop questions for the root.
+// probes returns the questions of the next probe. The first probe asks for the root's servers, which each resolver knows.
+// After a miss, a probe also repeats the last question that the server answered (before), and questions of clients: the
+// server may drop questions for the root.
 func (u *Upstream) probes(server int) (before *question, all []question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -306,7 +307,8 @@ func (u *Upstream) answers(server int, q question) {
 	u.set(server, u.health[server].after(true))
 }
 
-// misses records that a server did not answer a probe, unless it has answered another question since.
+// misses records that a server did not answer a probe, unless the server has answered another question since. before is
+// from probes.
 func (u *Upstream) misses(server int, before *question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -32,11 +32,12 @@ type View struct {
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
 	internal map[string][]dns.RR
-	// cidr of the network, whose reverse names are ours. Zero in the view of pods, which has only
-	// records.
+	// cidr is the network's CIDR. The view answers the reverse names of its addresses. Zero in the
+	// view of pods, which has only records.
 	cidr    netip.Prefix
 	reverse []dns.RR
-	// owners of addresses inside cidr, for PTR.
+	// owners has the name for the PTR record of each address inside cidr that has an address
+	// record.
 	owners map[netip.Addr]string
 	// below is the domain of VMs' names from DHCP, with a dot before it. Empty: VMs have no names.
 	below  string
@@ -53,12 +54,12 @@ func (v *View) Forwards() bool { return !v.ownNamesOnly }
 // (RFC 4592 section 2.2.2).
 type node struct {
 	owner string
-	// ours: records or a zone start here.
+	// ours: the plan has records with this name, or a zone.
 	ours    bool
 	a, aaaa []dns.RR
 	// soa is set at a zone's apex.
 	soa []dns.RR
-	// zoned: the name is in one of our zones.
+	// zoned: the name is in a zone of the view.
 	zoned bool
 	// authority is the SOA of negative answers at or below this name.
 	authority []dns.RR
@@ -135,8 +136,8 @@ func (v *View) add(r network.Record) {
 	}
 }
 
-// settle sets the SOA for negative answers at a name: its zone's. A name in no zone of v counts
-// as its own zone, a wildcard as its parent.
+// settle sets the SOA for negative answers at a name to the SOA of its zone. A name in no zone of v
+// counts as its own zone, a wildcard as its parent.
 func (v *View) settle(name string, n *node, serial uint32) {
 	for at := name; ; at = above(at) {
 		if up := v.nodes[at]; up != nil && up.soa != nil {
@@ -179,8 +180,8 @@ func soa(zone string, serial uint32) []dns.RR {
 	}}
 }
 
-// serialOf returns a serial that shows whether edges differ. It need not increase: zones are not
-// transferred.
+// serialOf returns a hash of n's DNS settings as the serial: edges that serve different plans have
+// different serials. The serial need not increase, since zones are not transferred.
 func serialOf(n network.Network) uint32 {
 	b, err := json.Marshal(n.DNS)
 	if err != nil {

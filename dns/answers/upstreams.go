@@ -36,8 +36,8 @@ func OnNetwork(n network.Network, server netip.AddrPort) bool {
 }
 
 // Internal returns the domains that are never forwarded to any server: those of the management cluster.
-// Its resolver is not asked for reverse names of private addresses. Other servers are, except for
-// addresses of the management cluster.
+// The resolver of the management cluster is also not asked for reverse names of private addresses.
+// Other servers are asked for these, except for addresses of the management cluster.
 func Internal(n network.Network, r resolvconf.File) []string {
 	domains := []string{"cluster.local", "svc"}
 	for _, d := range r.Search {

@@ -12,7 +12,7 @@ import (
 // Views holds the names of one network for lookup. They are immutable.
 type Views []*View
 
-// NewViews makes the views of n. Internal domains, without trailing dot, do not exist apart from a view's records.
+// NewViews returns the views of n. A view denies all names in the internal domains (without trailing dot) except its own.
 func NewViews(n network.Network, internal []string) Views {
 	serial := serialOf(n)
 	var vs Views
@@ -40,8 +40,8 @@ func (vs Views) For(client netip.Addr) *View {
 	return best
 }
 
-// Keeps reports whether a view of the next plan may use the cache of the current view of the same name: no client moves to it
-// from another view, and would see answers for that view's clients.
+// Keeps reports whether next, a view of the next plan, may keep the cache of the view of vs with the same name. It may not if
+// a client moves to next from another view: this client would see answers that other clients asked for.
 func (vs Views) Keeps(next *View) bool {
 	i := slices.IndexFunc(vs, func(w *View) bool { return w.name == next.name && !w.ownNamesOnly })
 	return i >= 0 && !slices.ContainsFunc(next.clients, func(p netip.Prefix) bool {

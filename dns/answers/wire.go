@@ -248,8 +248,8 @@ func (p Packet) appendName(out []byte, name string) []byte {
 	return append(out, 0)
 }
 
-// AppendMalformed appends FORMERR for the packet b, with a header only. It must be well-formed: two servers that answer
-// each other's malformed packets would never stop.
+// AppendMalformed appends FORMERR for the packet b, with a header only. This answer must be well-formed: two servers
+// that answer each other's malformed packets would never stop.
 func AppendMalformed(out, b []byte) []byte {
 	flags := binary.BigEndian.Uint16(b[2:])&flagRecursion | flagResponse | dns.RcodeFormatError
 	return append(out, b[0], b[1], byte(flags>>8), byte(flags), 0, 0, 0, 0, 0, 0, 0, 0)

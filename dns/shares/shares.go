@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// A Client is a MAC, or an address without a known MAC. One with neither stands for all hosts of a group without a known MAC,
-// since a VM can invent their addresses.
+// A Client is a MAC, or an address without a known MAC. A Client with neither stands for all hosts of a group without a known
+// MAC, since a VM can invent their addresses.
 type Client struct {
 	MAC     string
 	Address netip.Addr
@@ -39,7 +39,7 @@ type class[T any] struct {
 	most largest[T]
 }
 
-// A share holds everything that one client has.
+// A share has all holdings of one client.
 type share[T any] struct {
 	client Client
 	// came is the client's rank by arrival: smaller is earlier.
@@ -116,7 +116,7 @@ func (c *class[T]) first() *share[T] {
 	return c.most[0]
 }
 
-// first is the oldest holding.
+// first returns the oldest holding.
 func (own *share[T]) first() *Holding[T] { return own.holdings.Front().Value.(*Holding[T]) }
 
 // Give gives a holding back, unless it is lost.
