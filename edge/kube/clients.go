@@ -59,7 +59,7 @@ func newClients(config *rest.Config) (clients, error) {
 	return out, nil
 }
 
-// leaseClient are the Lease objects of a namespace on the API server.
+// A leaseClient implements leaseObjects on the API server.
 type leaseClient struct {
 	client    rest.Interface
 	namespace string
@@ -85,7 +85,7 @@ func (l leaseClient) of(r *rest.Request) *rest.Request {
 	return r.Namespace(l.namespace).Resource("leases")
 }
 
-// lease returns the answer to r.
+// lease sends r, and returns the Lease in the answer.
 func (leaseClient) lease(ctx context.Context, r *rest.Request) (*coordinationv1.Lease, error) {
 	out := &coordinationv1.Lease{}
 	return out, r.Do(ctx).Into(out)

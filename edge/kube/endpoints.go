@@ -51,7 +51,8 @@ func (e *EndpointSlices) Ready() error {
 	return nil
 }
 
-// Changed returns a channel that is closed at the next change. Take it before reading Endpoints.
+// Changed returns a channel that is closed at the next change. Call it before Endpoints, so that no
+// change is missed.
 func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.Changed() }
 
 // Endpoints returns the addresses behind b's Service and port name, sorted. An empty port name is
@@ -106,7 +107,7 @@ func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.Addr
 	return []netip.AddrPort{}
 }
 
-// addresses returns e's addresses with port.
+// addresses returns e's addresses, each with port.
 func addresses(e discoveryv1.Endpoint, port uint16) []netip.AddrPort {
 	var out []netip.AddrPort
 	for _, a := range e.Addresses {

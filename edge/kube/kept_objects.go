@@ -66,7 +66,7 @@ type keptList struct {
 func (l *keptList) DeepCopyObject() runtime.Object { return l }
 
 // A pagedLister reads a list page by page, and keeps the used parts of each object. The API server's
-// cache has no pages, so it reads from etcd, as one consistent version.
+// cache does not serve pages. So the pages come from etcd, all from one consistent version.
 type pagedLister struct {
 	cache.ListerWatcherWithContext
 	keep cache.TransformFunc

@@ -26,8 +26,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Kube is the API server as one edge uses it: its own namespace, through the management
-// device.
+// A Kube is the connection of an edge to the API server. It uses the objects of the edge's
+// namespace, and the management device (see Default).
 type Kube struct {
 	clients   clients
 	leases    leaseObjects
@@ -38,8 +38,8 @@ type Kube struct {
 	log       *slog.Logger
 }
 
-// InCluster connects with the pod's service account. Podinfo has the downward API's annotations
-// file; see Default.
+// InCluster connects with the pod's service account. podinfo is the directory with the downward
+// API's annotations file; see Default.
 func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -56,13 +56,13 @@ func InCluster(podinfo string, log *slog.Logger) (*Kube, error) {
 	return New(config, strings.TrimSpace(string(namespace)), device, log)
 }
 
-// New connects to the API server of config through device, for the objects of namespace. An
-// empty device: any.
+// New connects to the API server of config through device, for the objects of namespace. If device
+// is empty, any device is used.
 func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube, error) {
 	c := rest.CopyConfig(config)
 	c.Dial = socket.Dialer(device).DialContext
-	// VMs wait while their leases are written, so a burst of power-ons must not queue here: the API
-	// server is fair.
+	// VMs wait while their leases are written, so a burst of power-ons must not wait for a rate
+	// limit here. The API server itself limits clients fairly.
 	c.QPS = -1
 	c.UserAgent = wire.NameEdge
 	c.Timeout = 0
@@ -82,7 +82,8 @@ func New(config *rest.Config, namespace, device string, log *slog.Logger) (*Kube
 // VMResource is KubeVirt's name of VirtualMachineInstances: "plural.group".
 const VMResource = "virtualmachineinstances." + wire.KubeVirtGroup
 
-// NameVMs sets the name of VMResource on this API server. Version and fields are KubeVirt's.
+// NameVMs sets the resource of VMs, "plural.group", for an API server that serves them under
+// another name than VMResource. The version and the fields must be KubeVirt's.
 func (k *Kube) NameVMs(resource string) error {
 	vms := schema.ParseGroupResource(resource)
 	if vms.Resource == "" || vms.Group == "" {
@@ -159,10 +160,10 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 	return cache.NewFilteredListWatchFromClient(c, resource, k.namespace, only)
 }
 
-// follow watches objects until ctx ends, and retries while the API server is unavailable. It
-// calls h for every object and every change, after keep has reduced the object, as in the store.
-// Seen reports whether the first list is complete. answered gets the result of each request, but
-// only if keep is not nil. keep and answered may be nil.
+// follow watches objects until ctx ends, and retries while the API server is unavailable. It calls
+// h for every object and every change. keep reduces each object before h and the store get it. seen
+// reports whether the first list is complete. answered gets the result of each request, but only if
+// keep is not nil. keep and answered may be nil.
 func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler, answered func(error)) (store cache.Store, seen func() bool) {
 	if keep != nil {
 		l = newPagedLister(l, keep, answered)

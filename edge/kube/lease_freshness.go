@@ -26,7 +26,8 @@ const (
 	askInterval = 15 * time.Second
 	// askAgain is the time between a request without an answer and the next one.
 	askAgain = time.Second
-	// freshFor is how long an answer counts: until the answer to the next request must have arrived.
+	// freshFor is how long the leases are fresh after an answer: until the answer to the next request must have
+	// arrived.
 	freshFor = askInterval + writeTimeout + 2*time.Second
 )
 
@@ -50,7 +51,7 @@ func (f *freshness) wrote(err error, now time.Time) {
 	f.failed, f.err = now, err
 }
 
-// read records the error of a read that ended at now. A read that is forbidden proves nothing.
+// read records the error of a read that ended at now. Unlike a forbidden write, a forbidden read is not an answer.
 func (f *freshness) read(err error, now time.Time) {
 	if apierrors.IsForbidden(err) {
 		err = errors.New(err.Error())
@@ -137,7 +138,8 @@ func (s *Leases) KeepFresh(ctx context.Context) {
 	}
 }
 
-// Confirm reads the lease on a, and the leases of a MAC, from the API server. An error: it did not answer.
+// Confirm reads the lease on a, and the leases of a MAC, from the API server. It returns an error if the API server did
+// not answer.
 func (s *Leases) Confirm(ctx context.Context, mac string, a netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()

@@ -1,5 +1,5 @@
 // This file writes leases again that the API server has lost: its etcd was restored to an older state. A client that was
-// promised an address keeps it. Of two leases on one address, the one that was written later counts.
+// promised an address keeps it. Of two leases on one address, the one that was written later is kept.
 
 package kube
 
@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// leaseEvents tell a lease that a list lacks from one whose deletion was watched.
+// leaseEvents distinguish a lease that a new list lacks from one whose deletion was watched.
 type leaseEvents struct {
 	cache.ResourceEventHandler
 	s *Leases
@@ -35,7 +35,7 @@ func (h leaseEvents) OnDelete(o any) {
 	h.ResourceEventHandler.OnDelete(o)
 }
 
-// observeAbsence records that a list lacks o. If a newer version is known, readLost finds that.
+// observeAbsence records that a list lacks o. readLost then finds out whether the lease was deleted or lost.
 func (s *Leases) observeAbsence(o *keptLease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,9 @@ func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	return nil
 }
 
-// isLost reports whether the API server lost this version of l. now is what it has instead, or nil. A restored etcd assigns each
-// version again. A working watch may be late, so a missing lease was deleted unless a list lacked it.
+// isLost reports whether the API server lost this version of l. now is what it has instead, or nil. The API server lost l if now
+// is older, or if now has the same version but differs: a restored etcd assigns each version again. A missing lease is lost if a
+// list lacked it, or while the watch is interrupted. Otherwise it was deleted, and the watch is late.
 func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,8 @@ func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	return version != "" && (s.unwatched || time.Since(s.watched) < relisting || s.lost[l.Address])
 }
 
-// binds reports whether l, which the API server lost, still binds its address. now is what it has instead, or nil.
+// binds reports whether l, which the API server lost, must be written again, since its client may still use the address. now is what
+// the API server has instead, or nil.
 func (s *Leases) binds(l network.Lease, now *keptLease) bool {
 	s.mu.Lock()
 	written := s.written[l.Address]
@@ -136,8 +138,8 @@ func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string,
 	return err
 }
 
-// settle records o, the answer to a request that began when version before was known. Nil: there is no lease. The answer counts
-// even if it is older, unless another version was learned meanwhile.
+// settle records o, the answer to a request that began when version before was known. Nil: there is no lease. The answer
+// replaces the known lease even if it is older, unless another version was learned meanwhile.
 func (s *Leases) settle(a netip.Addr, before string, o *keptLease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +158,7 @@ func (s *Leases) settle(a netip.Addr, before string, o *keptLease) {
 	}
 }
 
-// writeObject writes l over this version of its object. Empty: there is none.
+// writeObject replaces this version of l's object, or creates the object if version is empty.
 func (s *Leases) writeObject(ctx context.Context, l network.Lease, version string) (out *coordinationv1.Lease, err error) {
 	object := leaseobject.Of(s.network, l, s.leaseTime(), time.Now())
 	if object.ResourceVersion = version; version == "" {

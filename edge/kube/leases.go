@@ -27,7 +27,7 @@ import (
 const (
 	// writeTimeout limits one write. After that the client has to ask again.
 	writeTimeout = 5 * time.Second
-	// relisting is how long after the API server was away a list may still be handled.
+	// relisting is how long after an interruption of the watch the new list may still be processed.
 	relisting = 10 * time.Second
 )
 
@@ -50,11 +50,12 @@ type Leases struct {
 	versions map[netip.Addr]string
 	// written is when the API server wrote the leases' objects.
 	written map[netip.Addr]time.Time
-	// lost has the addresses whose lease the API server may have lost. True: the API server lacked it.
+	// lost has the addresses whose lease the API server may have lost. True: a list or a read lacked
+	// it.
 	lost map[netip.Addr]bool
 	// unwatched: the last request to list or to watch leases failed.
 	unwatched bool
-	// watched is when such a request succeeded after one that failed.
+	// watched is when a request to list or to watch succeeded after one that failed.
 	watched time.Time
 }
 

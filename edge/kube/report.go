@@ -33,7 +33,7 @@ const (
 	reportRenew = 2 * time.Minute
 )
 
-// A Reporter keeps one report in the cluster.
+// A Reporter writes the report of one edge to a Lease.
 type Reporter struct {
 	// Renew is how often the renewTime of the Lease is written while the failover agent reports. Default: 2 minutes.
 	Renew time.Duration
@@ -107,8 +107,9 @@ func (r *Reporter) Connected() string {
 	return r.failover.Connected
 }
 
-// compose makes the report from its parts that fit. The failover agent's comes first: without it the edge would count as
-// silent. A VM may have taken that container over. The caller holds the lock.
+// compose assembles the report from as many parts as fit. The failover agent's part comes first: without it the edge
+// would count as silent. The agent's report cannot set the other parts, since a VM may have taken over its container.
+// The caller holds the lock.
 func (r *Reporter) compose() {
 	if !r.known && len(r.servers) == 0 && !r.hasDHCP && len(r.boots) == 0 {
 		return

@@ -1,6 +1,6 @@
 // This file maps MACs to the cluster's VMs, from KubeVirt's VirtualMachineInstances. It ignores interfaces
-// that only the guest agent reports. If two VMs report one address, the older VM has it. It decodes no field
-// that it does not need, so an object with an unknown shape hides no VM.
+// that only the guest agent reports. If two VMs report one address, the older VM has it. It decodes only the
+// fields that it needs, so an unknown shape of another field does not hide a VM.
 
 package kube
 
@@ -38,7 +38,7 @@ type VMs struct {
 	deletions  deletions
 }
 
-// A vmIndex is complete if it was built after the first complete list.
+// A vmIndex finds VMs by MAC and by address. It is complete if it was built after the first complete list.
 type vmIndex struct {
 	complete bool
 	byMAC    map[string]nic
@@ -149,7 +149,8 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 	return out
 }
 
-// nadsOf returns "namespace/name" of the NetworkAttachmentDefinition of each interface, by its name.
+// nadsOf returns "namespace/name" of the NetworkAttachmentDefinition of each interface, by the interface's
+// name.
 func nadsOf(vmi *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for _, n := range objects(vmi, "spec", "networks") {
@@ -249,8 +250,8 @@ func (m *VMs) All() iter.Seq2[string, netip.Addr] {
 	}
 }
 
-// Each calls f with each VM, and the MACs of its interfaces. Runs: it runs with an interface of this NAD,
-// "namespace/name", whose address KubeVirt does not report yet.
+// Each calls f with each VM, and the MACs of its interfaces. runs reports whether the VM runs and has an
+// interface of nad ("namespace/name"), but KubeVirt does not report an address of that interface yet.
 func (m *VMs) Each(nad string, f func(name string, macs []string, runs bool)) {
 	for _, o := range m.store.List() {
 		if one, ok := o.(*vm); ok {

@@ -1,4 +1,4 @@
-// This file gives the reason why the API server did not store a lease, without names.
+// This file finds the reason why the API server did not store a lease. Reasons name no objects.
 
 package kube
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leases"
 )
 
-// writeError is the error of a request that writes a lease, with its reason.
+// writeError returns err, the error of a request that writes a lease, with its reason.
 func writeError(err error) error { return &leases.WriteError{Reason: writeReason(err), Err: err} }
 
 func writeReason(err error) string {
