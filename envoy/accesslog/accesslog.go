@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// The limits of the server of reports. A VM may have taken Envoy over.
+// The limits of the server of reports. A VM may have compromised Envoy.
 const (
 	// maxReports is the longest message in bytes: a full buffer, and one more report with a long name.
 	maxReports = 4 * resources.ReportBuffer
@@ -33,7 +33,7 @@ const (
 
 // A Connection describes a connection that ended, or that began.
 type Connection struct {
-	// Began: the connection has just reached its backend. Received, Sent, Duration and Flags say nothing.
+	// Began: the connection has just reached its backend. Received, Sent, Duration and Flags have no meaning.
 	Began bool
 	// Source is the VM's address and port, Address the address and port that the VM dialed.
 	Source, Address netip.AddrPort
@@ -100,7 +100,8 @@ func connectionOf(e *accesslogdata.TCPAccessLogEntry) Connection {
 	return out
 }
 
-// addressOf returns the zero value for an address that is not an IPv4 address, which can be as long as a message.
+// addressOf returns the address and port of a. If the address is not IPv4, it returns the zero value: such a text can be
+// as long as a message.
 func addressOf(a *corev3.Address) netip.AddrPort {
 	ip, err := netip.ParseAddr(a.GetSocketAddress().GetAddress())
 	if err != nil || !ip.Is4() {
@@ -109,7 +110,7 @@ func addressOf(a *corev3.Address) netip.AddrPort {
 	return netip.AddrPortFrom(ip, uint16(a.GetSocketAddress().GetPortValue()))
 }
 
-// cut returns s, at most maxName bytes and three dots.
+// cut returns s. If s is longer than maxName bytes, it returns the first maxName bytes and three dots.
 func cut(s string) string {
 	if len(s) <= maxName {
 		return s

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// The limits of one answer. A VM may have taken Envoy over.
+// The limits of one answer. A VM may have compromised Envoy.
 const (
 	answerTimeout = 5 * time.Second
 	maxAnswer     = 2 << 20 // Parsed counters take about 30 times as much memory.

@@ -1,9 +1,9 @@
 // Package ads serves Envoy its resources over a Unix socket (ADS, incremental xDS).
 //
-// Changes are make-before-break. A listener names a new cluster only after
-// Envoy has accepted that cluster and its endpoints. A cluster is removed only
-// after Envoy has accepted all listeners without it. If a name moves to another cluster, the
-// previous cluster stays 11 s longer: an earlier connection may still ask the gate, or dial.
+// Changes are make-before-break. A listener names a new cluster only after Envoy has accepted that
+// cluster and its endpoints. A cluster is removed only after Envoy has accepted all listeners
+// without it. If a server name moves to another cluster, the previous cluster stays 11 s longer: an
+// earlier connection may still wait for the gate (package gate), or dial.
 //
 // If Envoy refuses a response, or does not answer, everything that depends on the response
 // waits, and Envoy keeps what it has. After a refusal, Envoy gets each resource of the

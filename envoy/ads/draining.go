@@ -27,8 +27,8 @@ const (
 // draining is the memory that former listeners take, and the clusters that they may still need.
 type draining struct {
 	room *rate.Limiter
-	// left holds clusters, by hash, that names have left for another cluster, and until when an earlier connection may still dial
-	// them.
+	// left holds the clusters whose server names moved to another cluster, by hash. The value is until when an earlier connection
+	// may still dial the cluster.
 	left map[uint32]time.Time
 }
 
@@ -36,7 +36,7 @@ func newDraining() *draining {
 	return &draining{rate.NewLimiter(formerPerMinute/rate.Limit(time.Minute.Seconds()), formerAtOnce), map[uint32]time.Time{}}
 }
 
-// add counts a former listener, which now has another version, empty for none.
+// add counts former, a listener that Envoy has replaced by version, or removed if version is empty.
 func (d *draining) add(former held, version string, now time.Time) {
 	then := map[uint32]uint32{}
 	for _, l := range leadsOf(version) {
@@ -56,7 +56,8 @@ func (d *draining) add(former held, version string, now time.Time) {
 	d.room.ReserveN(now, min(cost, formerAtOnce))
 }
 
-// leftUntil returns until when a connection may still dial a cluster that its names have left. Zero: none may.
+// leftUntil returns until when a connection may still dial a cluster whose server names moved to another one. Zero: no connection
+// may.
 func (d *draining) leftUntil(cluster string, now time.Time) time.Time {
 	if until := d.left[hashed(cluster)]; now.Before(until) {
 		return until

@@ -39,7 +39,7 @@ func (k *known) due(to target, now time.Time) []*discoveryv3.DeltaDiscoveryRespo
 	return out
 }
 
-// next returns the response of one type, nil if there is none. It counts as sent.
+// next returns the response of type t that is due, or nil. It records the response as pending.
 func (k *known) next(t string, c *collection, to target, now time.Time) *discoveryv3.DeltaDiscoveryResponse {
 	maps.DeleteFunc(c.refused, func(name string, x refusal) bool { return x.version != to.version(t, name) })
 	var send, again []string
@@ -144,7 +144,7 @@ func (k *known) again() time.Time {
 	return out
 }
 
-// earlier returns the earlier of two times. A zero time does not count.
+// earlier returns the earlier of a and b. It ignores a zero time.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -197,7 +197,7 @@ func (k *known) accepted(to target, now time.Time) error {
 type Refusal struct {
 	// Type is "cluster", "endpoints" or "listener".
 	Type, Name string
-	// Why are Envoy's words, at most 1 KiB and three bytes. A VM may have taken Envoy over.
+	// Why is Envoy's message, at most 1 KiB and three bytes. A VM may have compromised Envoy.
 	Why string
 }
 

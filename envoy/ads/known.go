@@ -1,5 +1,5 @@
-// This file tracks what one connected Envoy has, from its requests and our responses (incremental
-// xDS).
+// This file tracks what one connected Envoy has, from its requests and the server's responses
+// (incremental xDS).
 
 package ads
 
@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The limits for an Envoy that a VM took over. The server ends a stream that exceeds them; Envoy then
-// connects again.
+// The limits for an Envoy that a VM has compromised. The server ends a stream that exceeds them;
+// Envoy then connects again.
 const (
 	// maxNames is how much memory the names on one stream may take, in bytes: some 20,000 resources.
 	maxNames = 4 << 20
@@ -37,10 +37,11 @@ const refusedAgain = 10 * time.Second
 // A known is the tracked state of the Envoy on one stream. The caller locks.
 type known struct {
 	byType map[string]*collection
-	// HeldOff is when the first resource that is held back is due. Zero: nothing is held back.
+	// heldOff is when the first resource that is held back is due. Zero: nothing is held back.
 	draining *draining
 	heldOff  time.Time
-	// names that this Envoy ever mentioned, of all types. Counted is the memory they take, in bytes.
+	// names are all names that this Envoy ever sent, of all types. counted is the memory that they take, in
+	// bytes.
 	names   map[string]struct{}
 	counted int
 	// responses counts the responses that were sent. The last nonce is this number.
@@ -60,8 +61,8 @@ type collection struct {
 	greeted bool
 }
 
-// A held is one resource of Envoy. The version is empty if Envoy may have either of two. Taken: Envoy
-// certainly has some version.
+// A held is one resource that Envoy has. version is empty if Envoy may have either of two versions.
+// taken reports whether Envoy certainly has some version.
 type held struct {
 	version string
 	taken   bool
@@ -69,7 +70,7 @@ type held struct {
 	maybe []string
 }
 
-// A refusal is why Envoy refused a version of a resource. Version is empty if Envoy refused a removal.
+// A refusal is why Envoy refused a version of a resource. version is empty if Envoy refused a removal.
 type refusal struct {
 	version, why string
 	// again is when the resource may be sent again.
@@ -126,8 +127,8 @@ func (k *known) refuses(r *discoveryv3.DeltaDiscoveryRequest) bool {
 	return c != nil && c.pending != nil && c.pending.nonce == r.GetResponseNonce() && r.GetErrorDetail() != nil
 }
 
-// subscribe records which endpoints Envoy needs. It sends those again that Envoy subscribes to again:
-// a cluster that was replaced waits for them.
+// subscribe records which endpoints Envoy needs. If Envoy subscribes to endpoints again, they count
+// as not sent: a cluster that was replaced waits for them.
 func (c *collection) subscribe(r *discoveryv3.DeltaDiscoveryRequest, first bool) {
 	for _, name := range r.GetResourceNamesSubscribe() {
 		c.wants[name] = struct{}{}
@@ -182,7 +183,8 @@ func (c *collection) refuse(p *pending, why string, now time.Time) {
 	}
 }
 
-// mention counts the names in r that are new on this stream. It returns an error if there are too many.
+// mention counts the memory of the names in r that are new on this stream. It returns errNames if the names
+// take more than maxNames.
 func (k *known) mention(r *discoveryv3.DeltaDiscoveryRequest) error {
 	add := func(name, version string) {
 		if _, ok := k.names[name]; !ok {

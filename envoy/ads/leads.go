@@ -43,7 +43,7 @@ func leadsOf(version string) (out []lead) {
 	_, text, _ := strings.Cut(version, ".")
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b)%leadSize != 0 {
-		return nil // An Envoy that a VM took over may send any version.
+		return nil // A compromised Envoy may send any version.
 	}
 	for b := range slices.Chunk(b, leadSize) {
 		out = append(out, lead{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])})
@@ -51,9 +51,9 @@ func leadsOf(version string) (out []lead) {
 	return out
 }
 
-// closing returns the target, plus empty endpoints for each cluster that only Envoy has: a withdrawn backend gets no
-// connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while Envoy uses it for a name
-// that moves to another cluster, and while earlier connections may still dial it.
+// closing returns the target, plus empty endpoints for each cluster that Envoy has and the target does not: a withdrawn
+// backend gets no connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while Envoy
+// uses it for a name that moves to another cluster, and while earlier connections may still dial it.
 func (k *known) closing(to target, now time.Time) target {
 	clusters, listeners := k.byType[clusterType], k.byType[listenerType]
 	if clusters == nil || listeners == nil || k.moved(to) {

@@ -1,4 +1,4 @@
-// This file serves Envoy its resources. It decides neither what these are nor their order.
+// This file serves Envoy its resources. Package resources decides what they are, and due.go decides their order.
 
 package ads
 
@@ -32,14 +32,14 @@ type Server struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// wanted is the argument of the last Serve, nil before the first. Target is its form for Envoy.
+	// wanted is the argument of the last Serve, nil before the first. target is its form for Envoy.
 	wanted *resources.Resources
 	target *target
-	// percent of connections that Envoy asks its gate about. Zero: all.
+	// percent is the percentage of connections that Envoy asks its gate about. Zero: all.
 	percent uint32
 	// draining is shared by all streams, since they belong to one Envoy.
 	draining *draining
-	// streams that are connected: one, or two for a moment.
+	// streams are the connected streams: one, or two for a moment.
 	streams map[*known]struct{}
 	// change is closed when the target changes, answers when an Envoy connects, disconnects or sends an answer.
 	change, answers chan struct{}
@@ -162,7 +162,7 @@ func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 	}
 }
 
-// receive passes the requests of a stream until the stream ends, and then the error that ended it.
+// receive returns a channel of the stream's requests, and a channel of the error that ends the stream.
 func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) (<-chan *discoveryv3.DeltaDiscoveryRequest, <-chan error) {
 	requests, ended := make(chan *discoveryv3.DeltaDiscoveryRequest), make(chan error, 1)
 	go func() {
@@ -182,8 +182,8 @@ func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResour
 	return requests, ended
 }
 
-// due returns the responses that an Envoy may get now. More may be due when the channel is closed, or after rest. Zero:
-// only when the channel is closed.
+// due returns the responses that an Envoy may get now. More may be due when changed is closed, or after rest. If rest
+// is zero, nothing is due until changed is closed.
 func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse, changed <-chan struct{}, rest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +215,7 @@ func (s *Server) requested(k *known, r *discoveryv3.DeltaDiscoveryRequest) error
 	return err
 }
 
-// edit changes what is known of Envoys.
+// edit calls change with the lock, and then notifies callers of Changed.
 func (s *Server) edit(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// This file gives resources the form in which Envoy gets them. Equal resources have equal
-// versions, also after a restart.
+// This file converts resources to the form in which Envoy receives them. Equal resources have equal
+// versions, also after a restart of the server.
 
 package ads
 
@@ -34,7 +34,7 @@ type target struct {
 	named map[string][]string
 }
 
-// newTarget returns r as Envoy gets it.
+// newTarget returns r in the form in which Envoy receives it.
 func newTarget(r resources.Resources) target {
 	t := target{named: map[string][]string{}, byType: map[string]map[string]*discoveryv3.Resource{
 		clusterType: versioned(r.Clusters), endpointType: versioned(r.Endpoints), listenerType: versioned(r.Listeners),

@@ -55,7 +55,7 @@ type Gate struct {
 
 	mu     sync.Mutex
 	shares shares
-	// macs by address, as learned since known.
+	// macs are the MACs by address that were found since known.
 	macs  map[netip.Addr]string
 	known time.Time
 	cidr  netip.Prefix
@@ -68,7 +68,7 @@ type Gate struct {
 	failedAt time.Time
 	// full are the holders that were full in the last count.
 	full map[holder]struct{}
-	// said is when full sources were logged last, at ports of the API server (true) and at others (false).
+	// said is when full sources were last logged, at ports of the API server (true) and at others (false).
 	said map[bool]time.Time
 }
 
@@ -154,7 +154,7 @@ func (g *Gate) count(now time.Time) bool {
 	return true
 }
 
-// uncounted notes why connections cannot be counted. The caller locks.
+// uncounted records and logs err, the reason why connections cannot be counted. The caller locks.
 func (g *Gate) uncounted(err error, now time.Time) {
 	g.shares.forget()
 	if what := err.Error(); what != g.failed {

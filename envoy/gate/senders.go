@@ -1,5 +1,5 @@
-// This file keeps new connections of full sources away from Envoy. It also counts on its own: Envoy does not ask about a
-// client that sends no ClientHello.
+// This file keeps new connections of full sources away from Envoy. It also counts connections without a question of
+// Envoy, since Envoy does not ask about a client that sends no ClientHello.
 
 package gate
 
@@ -113,8 +113,8 @@ func (g *Gate) sayFull(sources []string, api bool, now time.Time) {
 	g.said[api] = now
 }
 
-// fullAt returns the sources that are full at one kind of ports, sorted. The empty source: all addresses without a known MAC.
-// The caller locks.
+// fullAt returns the sources that are full at one kind of ports, sorted. The empty source stands for all addresses without a
+// known MAC. The caller locks.
 func (g *Gate) fullAt(api bool) (sources []string) {
 	for h := range g.full {
 		if h.api == api {
@@ -134,7 +134,8 @@ func (g *Gate) calm() bool {
 	return err == nil && uint32(n) <= g.shares.share()/2
 }
 
-// sendersOf returns the MACs and addresses of sources, with the current addresses of a MAC, sorted. The caller locks.
+// sendersOf returns the MACs and addresses of sources. The sorted addresses include the current addresses of each MAC. The
+// caller locks.
 func (g *Gate) sendersOf(sources []string, api bool, now time.Time) Senders {
 	out := Senders{Network: g.cidr}
 	for at, leadsToAPI := range g.ports {

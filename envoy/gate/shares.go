@@ -58,7 +58,8 @@ type shares struct {
 	// watched is whether Envoy asks about every connection, and since is when that started.
 	watched bool
 	since   time.Time
-	// of: the number of connections of each holder. others: that of all ports except the API server's.
+	// of is the number of connections of each holder. others is the number of connections to all ports except the API
+	// server's.
 	of     map[holder]uint32
 	others uint32
 	// asking are the counted connections that Envoy has not asked about since.
@@ -67,7 +68,7 @@ type shares struct {
 	counted time.Time
 }
 
-// percent is the percentage of connections that Envoy is to ask about.
+// percent returns the percentage of connections that Envoy must ask about.
 func (s *shares) percent() uint32 {
 	if s.watched {
 		return 100
@@ -75,7 +76,7 @@ func (s *shares) percent() uint32 {
 	return s.limits.Sample()
 }
 
-// share is how many connections each holder may have.
+// share returns how many connections each holder may have.
 func (s *shares) share() uint32 { return s.limits.Share(s.apart) }
 
 // admit decides about c, a connection of h. If count is true, the caller calls reset, count and settle, and then admit
@@ -83,7 +84,7 @@ func (s *shares) share() uint32 { return s.limits.Share(s.apart) }
 func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count bool) {
 	age, fresh := now.Sub(s.counted), recountEvery
 	if s.counted.Sub(s.since) < countEvery || len(s.of) > resources.MaxConnections {
-		fresh = countEvery // Envoy did not ask about all connections that it accepted since, or invents sources.
+		fresh = countEvery // Envoy has not asked about all connections that it accepted since, or a compromised Envoy invents sources.
 	}
 	if s.counted.IsZero() || age >= fresh {
 		return admitted, true

@@ -16,11 +16,11 @@ import (
 // reconnects.
 const MaxThreads = 2 * (resources.Workers + 1)
 
-// maxHeaders in bytes, of each server.
+// maxHeaders is the limit for the headers of a request, in bytes.
 const maxHeaders = 16 << 10
 
-// Serve runs a gRPC server on l, with the services that register adds, until ctx ends. It has at most so many open
-// connections. Every process that can use l can connect.
+// Serve runs a gRPC server on l, with the services that register adds, until ctx ends. connections limits how many
+// connections are open at a time. Every process that can use l can connect.
 func Serve(ctx context.Context, l net.Listener, connections int, register func(*grpc.Server), options ...grpc.ServerOption) error {
 	server := grpc.NewServer(append(options, grpc.MaxHeaderListSize(maxHeaders))...)
 	register(server)

@@ -41,7 +41,7 @@ const (
 	TagFlags      = "flags"
 )
 
-// newRuntimes holds the runtime values for level.
+// newRuntimes returns the runtime values for level.
 func newRuntimes(level network.AccessLog) map[string]*runtimev3.Runtime {
 	percent := func(on bool) *structpb.Value {
 		if on {
@@ -65,8 +65,8 @@ func newLayeredRuntime() *bootstrapv3.LayeredRuntime {
 	}}}
 }
 
-// newAccessLog reports each connection that ends, also one that matches no filter chain, if the level includes it. A
-// report that oooi's socket does not accept in time is lost.
+// newAccessLog returns an access log that reports each connection that ends, if the level includes it. It includes
+// connections that match no filter chain. A report that oooi's socket does not accept in time is lost.
 func newAccessLog() []*accesslogv3.AccessLog {
 	return reporting(&accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_OrFilter{OrFilter: &accesslogv3.OrFilter{
 		Filters: []*accesslogv3.AccessLogFilter{atLevel(levelAll), bothOf(atLevel(levelFailures), withFlags())},
@@ -81,7 +81,7 @@ func reportBegin(p *tcpproxyv3.TcpProxy) {
 	}}})
 }
 
-// reporting reports the connections that pass a filter.
+// reporting returns an access log that reports the connections that pass filter.
 func reporting(filter *accesslogv3.AccessLogFilter) []*accesslogv3.AccessLog {
 	return []*accesslogv3.AccessLog{{
 		Name:   "envoy.access_loggers.tcp_grpc",
@@ -107,7 +107,7 @@ func atLevel(key string) *accesslogv3.AccessLogFilter {
 	}}
 }
 
-// withFlags selects connections with any of Envoy's response flags: they did not end normally.
+// withFlags returns a filter for connections with any of Envoy's response flags. These did not end normally.
 func withFlags() *accesslogv3.AccessLogFilter {
 	return &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_ResponseFlagFilter{
 		ResponseFlagFilter: &accesslogv3.ResponseFlagFilter{},

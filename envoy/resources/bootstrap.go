@@ -35,8 +35,8 @@ const (
 	// others out.
 	anyone = 0o666
 
-	// Above the part shrinkAbove of the heap's limit, Envoy returns memory. Above stopAbove, it accepts no
-	// connection.
+	// Both are fractions of the heap's limit. Above shrinkAbove, Envoy returns memory to the kernel. Above
+	// stopAbove, it accepts no connection.
 	shrinkAbove, stopAbove = 0.85, 0.95
 
 	xdsCluster = "xds"
@@ -45,9 +45,9 @@ const (
 // Workers is how many worker threads an Envoy has. The connections are spread over them.
 const Workers = 2
 
-// Arguments is the command line of an Envoy named node that gets its resources from the server in dirs
-// and keeps to limits. Equal inputs give equal arguments. Every process that can enter dirs can use the
-// sockets in them.
+// Arguments returns the command line of an Envoy named node that gets its resources from the server in
+// dirs and observes limits. Equal inputs give equal arguments. Every process that can enter dirs can
+// use the sockets in them.
 func Arguments(dirs Dirs, node string, limits Limits) []string {
 	return []string{
 		"--config-yaml", string(Bootstrap(dirs, node, limits)),
@@ -58,7 +58,7 @@ func Arguments(dirs Dirs, node string, limits Limits) []string {
 	}
 }
 
-// Bootstrap is Envoy's initial configuration, as JSON for --config-yaml.
+// Bootstrap returns Envoy's initial configuration, as JSON for --config-yaml.
 func Bootstrap(dirs Dirs, node string, limits Limits) []byte {
 	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(newBootstrap(dirs, node, limits))
 	if err != nil {
@@ -103,8 +103,9 @@ func newBootstrap(dirs Dirs, node string, limits Limits) *bootstrapv3.Bootstrap 
 	}
 }
 
-// newOverloadManager limits the connections to all ports except those of the API server, which have
-// their own limit (see newListener). Near the limit of memory, the limited ports accept no connection.
+// newOverloadManager returns limits for the connections to all ports except those of the API server,
+// which have their own limit (see newListener). Near the limit of memory, the limited ports accept no
+// connection.
 func newOverloadManager(limits Limits) *overloadv3.OverloadManager {
 	out := &overloadv3.OverloadManager{ResourceMonitors: []*overloadv3.ResourceMonitor{{
 		Name: "envoy.resource_monitors.global_downstream_max_connections",
@@ -140,8 +141,8 @@ func newWatchdogs() *bootstrapv3.Watchdogs {
 	return &bootstrapv3.Watchdogs{MainThreadWatchdog: w, WorkerWatchdog: w}
 }
 
-// reconnecting limits how long Envoy waits before it connects to a server again. By default it waits up
-// to 30 s, and would miss new endpoints meanwhile.
+// reconnecting returns a limit for how long Envoy waits before it connects to a server again. By
+// default it waits up to 30 s, and would miss new endpoints meanwhile.
 func reconnecting() *corev3.RetryPolicy {
 	return &corev3.RetryPolicy{RetryBackOff: &corev3.BackoffStrategy{
 		BaseInterval: durationpb.New(100 * time.Millisecond),
@@ -190,8 +191,8 @@ func StatsOfListener() []string {
 	}
 }
 
-// newStatsConfig keeps the counters that show whether and why connections fail. Envoy has some hundreds
-// of other counters for each cluster and listener.
+// newStatsConfig selects the counters that show whether and why connections fail. Envoy has some
+// hundreds of other counters for each cluster and listener.
 func newStatsConfig() *metricsv3.StatsConfig {
 	var kept []*matcherv3.StringMatcher
 	for _, prefix := range []string{"server.", "listener_manager.", "cluster_manager.", "control_plane.", "overload.", "ratelimit."} {
@@ -208,7 +209,8 @@ func newStatsConfig() *metricsv3.StatsConfig {
 	}
 }
 
-// overADS requests resources over the stream that all types share. A nil timeout: Envoy's default.
+// overADS returns a source of resources over the stream that all types share. If timeout is nil, it is Envoy's
+// default.
 func overADS(timeout *durationpb.Duration) *corev3.ConfigSource {
 	return &corev3.ConfigSource{
 		ResourceApiVersion:    corev3.ApiVersion_V3,
@@ -217,12 +219,12 @@ func overADS(timeout *durationpb.Duration) *corev3.ConfigSource {
 	}
 }
 
-// pipe is a Unix socket. Mode 0: the default of the process.
+// pipe returns the address of a Unix socket. Mode 0 is the default of the process.
 func pipe(path string, mode uint32) *corev3.Address {
 	return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path, Mode: mode}}}
 }
 
-// Packed marshals deterministically, so that versions hashed from it are stable.
+// Packed returns m, marshaled deterministically, so that versions hashed from it are stable.
 func Packed(m proto.Message) *anypb.Any {
 	a := &anypb.Any{}
 	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {

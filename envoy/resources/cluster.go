@@ -41,8 +41,8 @@ const (
 	externalConnections = 4_096
 )
 
-// ClusterName is the backend's name, and its HTTP proxy if it has one: a change of the proxy is
-// make-before-break.
+// ClusterName returns the backend's name, with its HTTP proxy if it has one: a change of the proxy
+// is make-before-break.
 func ClusterName(b network.Backend) string {
 	if b.HTTPProxy == "" {
 		return b.Name
@@ -62,16 +62,16 @@ func dialing(b network.Backend) (timeout time.Duration, attempts uint32) {
 	}
 }
 
-// newCluster dials the endpoints of b that can be used.
+// newCluster returns a cluster that dials the healthy endpoints of b.
 func newCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newDialing(b, o)
 	dialHealthy(out, b)
 	return out
 }
 
-// newDialing dials VMs through the network's device, and everything else through the upstream device.
-// Endpoints are chosen by round robin, without affinity to a client: a konnectivity agent dials until
-// it has reached every replica.
+// newDialing returns a cluster that dials VMs through the network's device, and other backends
+// through the upstream device. Endpoints are chosen by round robin, without affinity to a client: a
+// konnectivity agent dials until it has reached every replica.
 func newDialing(b network.Backend, o Options) *clusterv3.Cluster {
 	device, connections := o.UpstreamDevice, uint32(clusterConnections)
 	switch b.Kind {

@@ -1,4 +1,4 @@
-// This file names the sockets through which Envoy and its server talk.
+// This file names the sockets between Envoy and oooi's servers.
 
 package resources
 
@@ -6,7 +6,8 @@ import "path/filepath"
 
 // Dirs are the directories of the sockets of one Envoy.
 type Dirs struct {
-	// Server is the directory of the sockets of Envoy's server. Only the server can write it, so Envoy cannot replace them.
+	// Server is the directory of the servers' sockets. Only the servers can write it, so Envoy cannot replace these
+	// sockets.
 	Server string
 	// Envoy is the directory of Envoy's own sockets. It must exist, and Envoy must be able to write it.
 	Envoy string
@@ -15,17 +16,18 @@ type Dirs struct {
 // NewDirs returns the Dirs of one Envoy.
 func NewDirs(server, envoy string) Dirs { return Dirs{Server: server, Envoy: envoy} }
 
-// XDS is the socket of the resources, of package ads.
+// XDS returns the path of the socket of package ads, which serves resources.
 func (d Dirs) XDS() string { return filepath.Join(d.Server, "xds.sock") }
 
-// AccessLog is the socket of package accesslog, at which Envoy reports connections.
+// AccessLog returns the path of the socket of package accesslog, at which Envoy reports connections.
 func (d Dirs) AccessLog() string { return filepath.Join(d.Server, "access-log.sock") }
 
-// Gate is the socket at which Envoy asks about new connections, of package gate.
+// Gate returns the path of the socket of package gate, at which Envoy asks about new connections.
 func (d Dirs) Gate() string { return filepath.Join(d.Server, "gate.sock") }
 
-// Admin is the socket of Envoy's admin interface, of package admin.
+// Admin returns the path of the socket of Envoy's admin interface, which package admin uses.
 func (d Dirs) Admin() string { return filepath.Join(d.Envoy, "admin.sock") }
 
-// Reach is the socket whose connections lead to the hosted API server. See newReachListener.
+// Reach returns the path of the socket whose connections Envoy forwards to the hosted API server. See
+// newReachListener.
 func (d Dirs) Reach() string { return filepath.Join(d.Envoy, "reach.sock") }

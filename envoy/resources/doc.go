@@ -1,4 +1,5 @@
-// Package resources decides the xDS resources for the connections of one network, and how Envoy starts. It is pure.
+// Package resources decides the xDS resources for the connections of one network, and how Envoy starts. It does no
+// I/O.
 //
 // # Open connections survive changes
 //

@@ -21,8 +21,8 @@ type Endpoints interface {
 	Changed() <-chan struct{}
 }
 
-// EndpointsOf returns the addresses of each backend of n, by the backend's name. A nil e
-// knows none.
+// EndpointsOf returns the addresses of each backend of n, by the backend's name. If e is nil, no
+// address is known.
 func EndpointsOf(n network.Network, e Endpoints) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	if e == nil {
@@ -45,7 +45,7 @@ func dialed(b network.Backend, known []netip.AddrPort) []netip.AddrPort {
 	return slices.Compact(out)
 }
 
-// newLoadAssignment holds the endpoints of a cluster.
+// newLoadAssignment returns the endpoints of a cluster.
 func newLoadAssignment(cluster string, at []netip.AddrPort) *endpointv3.ClusterLoadAssignment {
 	out := &endpointv3.ClusterLoadAssignment{ClusterName: cluster}
 	if len(at) == 0 {

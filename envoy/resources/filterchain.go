@@ -22,10 +22,10 @@ import (
 // detects dead peers.
 const idleTimeout = 24 * time.Hour
 
-// serverNameChains makes one chain for each server name, sorted by name. With one chain for
-// each forward, a new name of a backend would drain the connections to its other names. Of
-// forwards with the same name, the first one counts: Envoy would reject a listener with
-// both. Envoy prefers an exact name to a wildcard.
+// serverNameChains makes one chain for each server name, sorted by name. With one chain for each
+// forward, a new name of a backend would drain the connections to its other names. Of forwards with
+// the same name, the first one is used: Envoy would reject a listener with both. Envoy prefers an
+// exact name to a wildcard.
 func serverNameChains(forwards []network.Forward, backends map[string]network.Backend) []*listenerv3.FilterChain {
 	var out []*listenerv3.FilterChain
 	taken := map[string]bool{}
@@ -54,7 +54,8 @@ func opens(serverName string, b network.Backend) bool {
 	return b.Kind != network.BackendExternal || serverName != "" && serverName == strings.ToLower(b.Host)
 }
 
-// newFilterChain forwards bytes unchanged to b, through its HTTP proxy if it has one.
+// newFilterChain returns a chain that forwards bytes unchanged to b, through b's HTTP proxy if it has
+// one.
 func newFilterChain(name string, b network.Backend) *listenerv3.FilterChain {
 	_, attempts := dialing(b)
 	p := &tcpproxyv3.TcpProxy{
@@ -92,7 +93,7 @@ func ChainsOf(l *listenerv3.Listener) []*listenerv3.FilterChain {
 	return out
 }
 
-// ClustersOf returns the names of the clusters that l refers to, sorted, each once.
+// ClustersOf returns the names of the clusters that l refers to, sorted and without duplicates.
 func ClustersOf(l *listenerv3.Listener) []string {
 	var out []string
 	for _, c := range ChainsOf(l) {

@@ -77,8 +77,9 @@ func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
 	}
 }
 
-// avoidUndialed avoids an endpoint for a time after one failed connection. Answers are no failures:
-// a proxy may refuse one host, or fail to reach it.
+// avoidUndialed makes Envoy avoid an endpoint after one failed connection: for first, and longer
+// after each further failure, up to atMost. An answer is not a failure, since a proxy may refuse
+// one host, or fail to reach it.
 func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 	never := wrapperspb.UInt32(0)
 	return &clusterv3.OutlierDetection{
@@ -96,10 +97,10 @@ func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 	}
 }
 
-// askReadiness sends GET /readyz over TLS. Each check opens a new connection: an existing one could
-// still work where a new one fails. Envoy does not verify the certificate: VMs do, and the answer
-// only decides which endpoint Envoy prefers. An API server that refuses anonymous clients counts as
-// healthy. One that is not ready answers with status 500.
+// askReadiness makes Envoy send GET /readyz to each endpoint over TLS. Each check opens a new
+// connection: an existing one could still work where a new one fails. Envoy does not verify the
+// certificate: VMs do, and the answer only decides which endpoint Envoy prefers. An API server that
+// refuses anonymous clients counts as healthy. One that is not ready answers with status 500.
 func askReadiness(c *clusterv3.Cluster) {
 	name := &structpb.Struct{Fields: map[string]*structpb.Value{readyTransport: structpb.NewBoolValue(true)}}
 	// Connections of VMs do not match this entry, so Envoy adds no TLS to them.
@@ -132,7 +133,7 @@ func askReadiness(c *clusterv3.Cluster) {
 	}}
 }
 
-// checkVMs excludes VMs that do not accept connections.
+// checkVMs makes Envoy exclude VMs that do not accept connections.
 func checkVMs(c *clusterv3.Cluster) {
 	c.HealthChecks = []*corev3.HealthCheck{{
 		Timeout:            durationpb.New(checkTimeout),

@@ -54,7 +54,7 @@ func NewLimits(memory, files uint64) Limits {
 	return l
 }
 
-// fitting returns how many things of one size fit into all, next to others, at most MaxConnections.
+// fitting returns how many items of size each fit into all next to others, at most MaxConnections.
 func fitting(all, others, each uint64) uint32 {
 	if all <= others {
 		return 0
@@ -62,10 +62,10 @@ func fitting(all, others, each uint64) uint32 {
 	return uint32(min(MaxConnections, (all-others)/each))
 }
 
-// API is how many connections the ports of the hosted API server may have, all together.
+// API returns how many connections the ports of the hosted API server may have in total.
 func (l Limits) API() uint32 { return l.Connections / 2 }
 
-// Others is how many connections all other ports may have, together.
+// Others returns how many connections all other ports may have in total.
 func (l Limits) Others() uint32 { return l.Connections - l.API() }
 
 // Share returns how many connections one source may have to the ports of the API server, and as many again to all other
@@ -82,12 +82,12 @@ func (l Limits) Share(apart bool) uint32 {
 	return l.PerSource
 }
 
-// Enough is the number of connections from which a source counts as full: four fifths of its share. The kernel resets
-// further ones. The last fifth can be used up before the kernel does; the gate limits that.
+// Enough returns the number of connections at which a source counts as full: four fifths of its share. The kernel
+// resets further ones. The last fifth can be used up before the kernel does; the gate limits that.
 func Enough(share uint32) uint32 { return share - share/5 }
 
 // questions is about how many questions a sample has while a source fills its share.
 const questions = 40
 
-// Sample is the percentage of connections that Envoy asks about while sources are far from their share.
+// Sample returns the percentage of connections that Envoy asks about while sources are far from their share.
 func (l Limits) Sample() uint32 { return max(1, 100/max(1, l.Share(true)/questions)) }

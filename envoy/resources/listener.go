@@ -41,8 +41,9 @@ const (
 	unansweredLimit = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 
-// newListener accepts the connections of l on o.Device, for backends by name. It binds the address even before the
-// device has it. Reserved is how many connections only this listener may use. Zero: it shares the limit of all others.
+// newListener returns a listener that accepts the connections of l on o.Device. backends has the backends by name. The
+// listener binds the address even before the device has it. reserved is how many connections only this listener may
+// use. Zero: it shares the limit of all others.
 func newListener(l network.Listener, backends map[string]network.Backend, o Options, reserved uint32) *listenerv3.Listener {
 	out := &listenerv3.Listener{
 		Name: l.Name(),
@@ -99,14 +100,14 @@ func reserve(l *listenerv3.Listener, connections uint32) {
 	l.DefaultFilterChain.Filters = append([]*listenerv3.Filter{limit}, l.DefaultFilterChain.Filters...)
 }
 
-// exactBalance gives each new connection to the worker with the fewest connections.
+// exactBalance makes Envoy give each new connection to the worker with the fewest connections.
 func exactBalance() *listenerv3.Listener_ConnectionBalanceConfig {
 	return &listenerv3.Listener_ConnectionBalanceConfig{
 		BalanceType: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance_{ExactBalance: &listenerv3.Listener_ConnectionBalanceConfig_ExactBalance{}},
 	}
 }
 
-// boundTo binds a socket to device. An empty device: no restriction.
+// boundTo returns the option that binds a socket to device. If device is empty, there is no restriction.
 func boundTo(device string) []*corev3.SocketOption {
 	if device == "" {
 		return nil
@@ -119,7 +120,7 @@ func boundTo(device string) []*corev3.SocketOption {
 	}}
 }
 
-// keptAlive is keepalive for a listener's socket. Accepted sockets inherit it.
+// keptAlive returns the keepalive options for a listener's socket. Accepted sockets inherit it.
 func keptAlive() []*corev3.SocketOption {
 	return []*corev3.SocketOption{
 		socketOption(levelSocket, keepAlive, 1),
@@ -130,8 +131,8 @@ func keptAlive() []*corev3.SocketOption {
 	}
 }
 
-// socketBuffers bound what the kernel keeps for one socket. The defaults allow megabytes. The kernel doubles both
-// values, for its own overhead.
+// socketBuffers returns options that bound the memory of one socket in the kernel. The defaults allow megabytes.
+// The kernel doubles both values, for its own overhead.
 func socketBuffers() []*corev3.SocketOption {
 	return []*corev3.SocketOption{
 		socketOption(levelSocket, sendBuffer, sendBufferSize),
@@ -139,7 +140,7 @@ func socketBuffers() []*corev3.SocketOption {
 	}
 }
 
-// userTimeout closes a connection whose peer does not take data for unansweredLimit.
+// userTimeout returns the option that closes a connection whose peer does not accept data for unansweredLimit.
 func userTimeout() *corev3.SocketOption {
 	return socketOption(levelTCP, tcpUserTimeout, int64(unansweredLimit/time.Millisecond))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// reach names the listener and its cluster. Names of a plan's listeners and backends contain a
-// colon.
+// reach names the listener and its cluster. It differs from the names of a plan's listeners and
+// backends, which contain a colon.
 const reach = "reach"
 
 const (
@@ -33,9 +33,9 @@ const (
 	reachIdleTimeout = 2 * time.Second
 )
 
-// newReachListener accepts the checks. If as many connections as Workers are opened together,
-// each worker gets one. VMs that use up the limits for their connections must not make the edge
-// look broken, so this listener has none.
+// newReachListener returns a listener that accepts the checks. If as many connections as Workers
+// are opened together, each worker gets one. VMs that use up the limits for their connections must
+// not make the edge look broken, so this listener has none.
 func newReachListener(socket string) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:                          reach,
@@ -55,10 +55,10 @@ func newReachListener(socket string) *listenerv3.Listener {
 	}
 }
 
-// newReachCluster dials the endpoints of b as newDialing does, with limits and state of its
-// own, so VMs do not change the result of a check. One broken endpoint of several fails checks
-// for a moment at most: it is avoided if it does not accept connections. If it accepts and
-// never answers, it has the most open checks, so the next check dials another.
+// newReachCluster returns a cluster that dials the endpoints of b as newDialing does, with limits
+// and state of its own, so VMs do not change the result of a check. One broken endpoint of several
+// fails checks for a moment at most: it is avoided if it does not accept connections. If it accepts
+// and never answers, it has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newDialing(b, o)
 	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)

@@ -38,7 +38,7 @@ type Resources struct {
 	Runtimes  map[string]*runtimev3.Runtime
 }
 
-// New returns the resources of n. Endpoints are the addresses of backends by name, nil or missing if
+// New returns the resources of n. endpoints are the addresses of backends by name, nil or missing if
 // not known.
 func New(n network.Network, o Options, endpoints map[string][]netip.AddrPort) Resources {
 	out := Resources{
@@ -92,7 +92,7 @@ func APIPorts(n network.Network) (out []string) {
 	return out
 }
 
-// Equal reports whether Envoy would see no difference.
+// Equal reports whether r and o have equal resources.
 func (r Resources) Equal(o Resources) bool {
 	return same(r.Listeners, o.Listeners) && same(r.Clusters, o.Clusters) && same(r.Endpoints, o.Endpoints) && same(r.Runtimes, o.Runtimes)
 }
