@@ -1,4 +1,4 @@
-// This file reads the TCP connections of this host from the kernel (sock_diag). It keeps nothing, and needs no privilege.
+// This file reads the TCP connections of this host from the kernel (sock_diag). That needs no privilege.
 
 package device
 
@@ -98,7 +98,7 @@ func (c *Clients) Sockets() (int, error) {
 	return 0, errors.New("sockstat has no line about TCP")
 }
 
-// listeners returns the cookies of the sockets that listen at an address. The kernel gives no cookie twice.
+// listeners returns the cookies of the sockets that listen at an address, sorted. The kernel never reuses a cookie.
 func (c *Clients) listeners(at netip.AddrPort) (cookies []uint64, err error) {
 	err = c.sockets(1<<listening, func(m []byte) {
 		if diagAddress(m, diagLocal, diagPorts) == at {

@@ -1,4 +1,5 @@
-// This file reads what a bug report needs of a network namespace: interfaces, addresses, neighbors, rules, routes and sockets.
+// This file reads the parts of a network namespace that a bug report needs: interfaces, addresses, neighbors, rules, routes
+// and sockets.
 
 package device
 
@@ -50,10 +51,10 @@ type DumpedLink struct {
 	Kind  string `json:"kind"`
 	MAC   string `json:"mac,omitempty"`
 	MTU   int    `json:"mtu"`
-	// Flags as `ip link` names them, State as the kernel does.
+	// Flags are named as in the output of `ip link`, and State as in the kernel.
 	Flags string `json:"flags"`
 	State string `json:"state"`
-	// What was received and sent since the interface was created.
+	// The counters start when the interface is created.
 	RxPackets uint64 `json:"rxPackets"`
 	RxBytes   uint64 `json:"rxBytes"`
 	RxErrors  uint64 `json:"rxErrors"`
@@ -86,7 +87,7 @@ type DumpedAddress struct {
 	Scope   string `json:"scope"`
 }
 
-// Addresses returns those of all interfaces.
+// Addresses returns the addresses of all interfaces.
 func (d *Dump) Addresses() (out []DumpedAddress, err error) {
 	all, err := d.clients.kernel.AddrList(nil, netlink.FAMILY_ALL)
 	for _, a := range all {
@@ -106,7 +107,7 @@ type DumpedNeighbor struct {
 	State string `json:"state"`
 }
 
-// Neighbors returns those of all interfaces.
+// Neighbors returns the neighbor tables of all interfaces.
 func (d *Dump) Neighbors() (out []DumpedNeighbor, err error) {
 	all, err := d.clients.kernel.NeighList(0, netlink.FAMILY_ALL)
 	for _, n := range all {
@@ -145,7 +146,7 @@ type DumpedRoute struct {
 	Protocol string `json:"protocol"`
 }
 
-// Routes returns those of all tables, one DumpedRoute for each next hop.
+// Routes returns the routes of all tables, one DumpedRoute for each next hop.
 func (d *Dump) Routes() (out []DumpedRoute, err error) {
 	all, err := d.clients.kernel.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
 	for _, r := range all {
@@ -220,7 +221,8 @@ func (d *Dump) Sockets() (out []string, err error) {
 	return out, nil
 }
 
-// device returns the name of the interface with an index. Empty: there is no such interface.
+// device returns the name of the interface with an index. If the name is unknown, it returns the index as text. Index 0 has
+// no name.
 func (d *Dump) device(index int) string {
 	if index == 0 {
 		return ""

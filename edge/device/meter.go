@@ -1,4 +1,4 @@
-// This file reads what an interface received, its neighbor table, and where the kernel sends a packet. It keeps nothing.
+// This file reads how many frames an interface received, its neighbor table, and the kernel's route to an address.
 
 package device
 
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Meter reads what one interface received, and the hosts on it. It is safe for concurrent use.
+// A Meter reads how many frames one interface received, and the hosts on it. It is safe for concurrent use.
 type Meter struct {
 	name   string
 	kernel kernel
@@ -109,7 +109,8 @@ func (m *Meter) MACOf(a netip.Addr) string {
 	return net.HardwareAddr(found[unix.NDA_LLADDR]).String()
 }
 
-// NextHop returns the router through which the kernel sends to an IPv4 address, if any. leads: the route uses the interface.
+// NextHop returns the router through which the kernel sends to an IPv4 address, if any. leads reports whether the route uses
+// the interface.
 func (m *Meter) NextHop(a netip.Addr) (via netip.Addr, leads bool) {
 	l, err := m.kernel.LinkByName(m.name)
 	if err != nil {

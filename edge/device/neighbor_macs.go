@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// The neighbor table is read at most every macsEvery while addresses are missing in it. A reading is used for macsFor.
+	// The neighbor table is read at most every macsEvery while addresses are missing in it. Without missing addresses, it
+	// is read every macsFor.
 	macsEvery, macsFor = time.Second, 10 * time.Second
 	// keptFor is how long a MAC is known after it left the kernel's table, which a VM can fill: it has 1,024 entries for
 	// all pods of a node. kept limits how many such addresses are known (about 1 MiB), and keptOfOne how many of one MAC.
@@ -41,8 +42,8 @@ type neighborMAC struct {
 	present bool
 }
 
-// NewNeighborMACs reads the table of the named interface, in the network namespace of the calling thread. Vms reports
-// whether a VM with a lease has a MAC, which is then forgotten last. Nil: no VM is known.
+// NewNeighborMACs returns the NeighborMACs of the named interface, in the network namespace of the calling thread.
+// vms reports whether a VM with a lease has a MAC. Such MACs are forgotten last. If vms is nil, no VM is known.
 func NewNeighborMACs(name string, vms func(mac string) bool) (*NeighborMACs, error) {
 	m, err := OpenMeter(name)
 	if err != nil {
@@ -57,8 +58,9 @@ func NewNeighborMACs(name string, vms func(mac string) bool) (*NeighborMACs, err
 	return n, nil
 }
 
-// MACOf returns the MAC of the host that has an address. Empty: not known yet. Present: the kernel has the MAC now.
-// Otherwise the kernel had it within the last ten minutes, and asks for it again before it sends to the address.
+// MACOf returns the MAC of the host that has an address. Empty: not known yet. present reports whether the kernel
+// has the MAC now. Otherwise the kernel had it within the last ten minutes, and asks for it again before it sends
+// to the address.
 func (n *NeighborMACs) MACOf(a netip.Addr) (mac string, present bool) {
 	x := (*n.table.Load())[a]
 	if !x.present {
@@ -70,7 +72,7 @@ func (n *NeighborMACs) MACOf(a netip.Addr) (mac string, present bool) {
 	return x.mac, x.present
 }
 
-// Run reads the table again when it must, until ctx ends.
+// Run reads the table again every macsFor, and sooner while addresses are missing in it, until ctx ends.
 func (n *NeighborMACs) Run(ctx context.Context) {
 	defer n.meter.Close()
 	old := time.NewTicker(macsFor)
@@ -95,8 +97,9 @@ func (n *NeighborMACs) read() {
 	}
 }
 
-// withKept returns the kernel's table, and what the table had within keptFor. If that is too much, addresses of VMs with
-// a lease are kept first, then the oldest: a flood of new addresses replaces none.
+// withKept returns the entries of kernel, and the entries of before that the kernel had within keptFor. If there are too
+// many of these, it keeps addresses of VMs with a lease first, and then the oldest, so that a flood of new addresses
+// does not replace them.
 func withKept(before map[netip.Addr]neighborMAC, kernel map[netip.Addr]string, now time.Time, vms func(string) bool) map[netip.Addr]neighborMAC {
 	out := make(map[netip.Addr]neighborMAC, max(len(before), len(kernel)))
 	for a, mac := range kernel {

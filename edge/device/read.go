@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// attempts is how often a dump that a change interrupts is tried.
+// attempts is how often a snapshot is read at most, while changes interrupt the dumps.
 const attempts = 5
 
 // A kernel holds the sockets that query the kernel in one network namespace.
@@ -48,7 +48,7 @@ func (k kernel) close() {
 	k.netconf.Close()
 }
 
-// ErrNoInterface is why there is no Snapshot of an interface that does not exist.
+// ErrNoInterface is the error of Read if the interface does not exist.
 var ErrNoInterface = errors.New("no such network interface")
 
 // Read returns the snapshot of the named interface in the network namespace of the calling
@@ -71,7 +71,8 @@ func FirstAddress(name string) (netip.Addr, error) {
 	return s.First(), err
 }
 
-// read reads the whole snapshot. It reads dumps again that a change interrupted.
+// read reads the whole snapshot. If a change interrupts a dump, it tries again, up to attempts
+// times.
 func (k kernel) read(name string) (s Snapshot, err error) {
 	for range attempts {
 		if s, err = k.readOnce(name); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -166,7 +167,8 @@ func (k kernel) routes(names map[int]string) ([]Route, error) {
 	return out, nil
 }
 
-// ipv6Routes returns the unicast IPv6 routes of interfaces, except to link-local addresses.
+// ipv6Routes returns the unicast IPv6 routes through the interfaces with the indexes in on, except
+// to link-local addresses.
 func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	all, err := k.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST},
 		netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
@@ -189,8 +191,8 @@ func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// hasIPv6Besides reports whether another interface has an IPv6 address that is not link-local,
-// to which a packet from the network may be sent.
+// hasIPv6Besides reports whether an interface whose index is not in on has an IPv6 address that is
+// not link-local, to which a packet from the network may be sent.
 func (k kernel) hasIPv6Besides(on []int) (bool, error) {
 	all, err := k.AddrList(nil, netlink.FAMILY_V6)
 	if err != nil {

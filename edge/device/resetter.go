@@ -36,10 +36,10 @@ const (
 type Senders struct {
 	// Listeners are addresses at which programs of the same user listen with SO_REUSEPORT.
 	Listeners []netip.AddrPort
-	// Connections from Addresses are reset, whatever MAC their packets have. The first 256 count.
+	// Connections from Addresses are reset, whatever MAC their packets have. Only the first maxSenders are used.
 	Addresses []netip.Addr
 	// Connections from MACs are reset if their address is in Network. Other addresses are behind a router, whose MAC their
-	// packets have. The first 256 count.
+	// packets have. Only the first maxSenders are used.
 	MACs    []net.HardwareAddr
 	Network netip.Prefix
 }
@@ -64,12 +64,12 @@ type joined struct {
 	program []unix.SockFilter
 }
 
-// NewResetter works on the interface and in the network namespace of c. It calls wasReset for each connection that it
-// resets.
+// NewResetter returns a Resetter for the interface and the network namespace of c. It calls wasReset for each
+// connection that it resets.
 //
-// The kernel's program knows sockets by their order. After a restart of the other program, its socket comes after the
-// Resetter's, which then gets SYNs of other hosts, and drops them. Within 100 ms the Resetter notices the restart, and
-// leaves the port.
+// The kernel's program identifies sockets by their order. After a restart of the other program, its socket comes after
+// the Resetter's, which then gets SYNs of other hosts, and drops them. Within 100 ms the Resetter notices the restart,
+// and leaves the port.
 func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip.Addr)) *Resetter {
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }
@@ -136,7 +136,7 @@ func (r *Resetter) leave(at netip.AddrPort) {
 	}
 }
 
-// After Close, nothing is reset.
+// Close stops listening, so no further connection is reset.
 func (r *Resetter) Close() { _ = r.Set() }
 
 // join listens at an address as the last of several programs. Nil: no other program listens there.
@@ -259,8 +259,8 @@ const (
 )
 
 // choose returns a program whose result is the index of a socket, in the order in which the sockets of an address began
-// to listen. A load beyond the end of a packet ends it with 0. As a filter of a socket, it drops a packet with 0, and
-// keeps the headers with 1.
+// to listen. A load beyond the end of a packet ends it with 0. As the filter of a socket, the result 0 drops a packet,
+// and 1 keeps its headers.
 func choose(s Senders) []bpf.Instruction {
 	theirs, ours := bpf.RetConstant{Val: 0}, bpf.RetConstant{Val: 1}
 	out := []bpf.Instruction{bpf.LoadAbsolute{Off: sourceAddress, Size: 4}}

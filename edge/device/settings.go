@@ -94,7 +94,7 @@ func (s settings) verifiesSources(index int) bool {
 	return max(s.ipv4[netconfAll][netconfRPFilter], s.ipv4[int32(index)][netconfRPFilter]) == strict
 }
 
-// A header is the fixed part of a question.
+// A header is the fixed part of a netlink request.
 type header []byte
 
 func (h header) Len() int          { return len(h) }

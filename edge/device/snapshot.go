@@ -1,4 +1,4 @@
-// This file holds the snapshot and what follows from it. It is pure.
+// This file holds the Snapshot, and functions of it that read nothing else.
 
 package device
 
@@ -13,9 +13,9 @@ import (
 // A Snapshot is one network interface, and the routes and addresses around it, at one moment. Do not change its
 // slices.
 type Snapshot struct {
-	// Name of the interface.
+	// Name is the name of the interface.
 	Name string
-	// Index of the interface. A recreated interface has another index.
+	// Index is the index of the interface. A recreated interface has another index.
 	Index int
 	// Carrier: the interface is up and has a link.
 	Carrier bool
@@ -54,7 +54,7 @@ type Route struct {
 	Metric int
 }
 
-// Equal reports whether both are the same.
+// Equal reports whether s and o are equal.
 func (s Snapshot) Equal(o Snapshot) bool { return reflect.DeepEqual(s, o) }
 
 // Has reports whether the interface has the address, also as a VIP, or as a part of a loopback prefix.

@@ -19,7 +19,7 @@ const (
 	// pollInterval is how often the snapshot is read without a report. The kernel drops reports that
 	// do not fit the socket's buffer (ENOBUFS).
 	pollInterval = 5 * time.Second
-	// settleTime is how long reports are gathered: a change is several reports.
+	// settleTime is how long reports are gathered: one change causes several reports.
 	settleTime = 2 * time.Millisecond
 )
 
@@ -104,7 +104,8 @@ func (w *Watcher) set(s Snapshot, err error) {
 	w.signal.Notify()
 }
 
-// receive signals each report until ctx ends, and each error, since reports were lost.
+// receive signals each report to reported until ctx ends. It also signals each error, since reports
+// may be lost.
 func receive(ctx context.Context, reports *nl.NetlinkSocket, reported chan<- struct{}) {
 	for ctx.Err() == nil {
 		_, _, err := reports.Receive()
@@ -113,7 +114,7 @@ func receive(ctx context.Context, reports *nl.NetlinkSocket, reported chan<- str
 		default:
 		}
 		if err != nil && err != unix.ENOBUFS {
-			// A socket that always fails must not be asked without a pause.
+			// A socket that always fails must not be read without a pause.
 			signal.Sleep(ctx, pollInterval)
 		}
 	}

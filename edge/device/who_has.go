@@ -53,8 +53,9 @@ func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	return &Asker{device: name, from: from, meter: m, waiting: map[netip.Addr][]chan Neighbor{}}, nil
 }
 
-// WhoHas returns the MAC of the host that has an address. Empty: none answered until ctx ended. Not proven:
-// the kernel learned the MAC some time ago. The kernel confirms the MAC now, which takes up to ten seconds.
+// WhoHas returns the MAC of the host that has an address. The MAC is empty if no host answered before ctx
+// ended. proven is false if the kernel learned the MAC some time ago. The kernel then checks the MAC again,
+// which takes up to ten seconds.
 func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, proven bool, err error) {
 	if err := Solicit(a.device, a.from(), address); err != nil {
 		return "", false, err
@@ -76,8 +77,8 @@ func (a *Asker) WhoHas(ctx context.Context, address netip.Addr) (mac string, pro
 	}
 }
 
-// Knows reports whether the kernel's table had a MAC for an address a moment ago. It is false if the table
-// cannot be read.
+// Knows reports whether the kernel's table had a MAC for an address within the last knownFor. It is false
+// if the table cannot be read.
 func (a *Asker) Knows(address netip.Addr) bool {
 	a.known.Lock()
 	defer a.known.Unlock()
