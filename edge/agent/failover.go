@@ -77,8 +77,8 @@ func assignmentOf(v inforce.View, removed bool) assignment {
 }
 
 // Run runs the failover agent until ctx ends and the peer has taken over. It restarts the agent
-// when the assignment changes. A new assignment waits until the interface has the new addresses:
-// this pod keeps its current ones, and stops soon.
+// when the assignment changes. A new assignment takes effect only once the interface has the new
+// addresses. Usually this pod keeps its current addresses until it is replaced.
 func (f *Failover) Run(ctx context.Context) error {
 	a := assignmentOf(f.Source.Current(), f.Source.Removed())
 	for {
@@ -123,8 +123,8 @@ func (f *Failover) differs(ctx context.Context, a assignment, replace context.Ca
 
 // onLink returns the addresses of this edge that clients may have on their link: the service VIP
 // first, and not the next-hop VIP. VMs have routes for all of them, but static hosts and pods
-// behind OVN's shared gateway send to what is in the CIDR directly. A published address outside
-// of the CIDR is on no link.
+// behind OVN's shared gateway send to what is in the CIDR directly. Clients do not send to a
+// published address outside of the CIDR directly.
 func (f *Failover) onLink() []netip.Addr {
 	n := f.Source.Current().Network
 	return slices.DeleteFunc(n.SharedAddresses(), func(a netip.Addr) bool { return a == n.NextHopVIP || f.Interface.Admissible(a) != nil })
@@ -135,12 +135,12 @@ func (f *Failover) carrier() bool {
 	return err == nil
 }
 
-// triggers returns the sources of an assignment.
+// triggers returns triggers that fire when the assignment may have changed.
 func (f *Failover) triggers() serving.Triggers {
 	return serving.Triggers{Interface: f.Interface.Changed, Plan: f.Source.Changed}
 }
 
-// serves returns nil if this edge serves now. It records the answer.
+// serves returns nil if this edge serves now, else why not. It records the result.
 func (f *Failover) serves() error {
 	err := f.Servers.Err(f.Source.Current().Network)
 	changed := f.serving.Set(err)

@@ -43,7 +43,7 @@ func (m *FailoverMetrics) changed(s failover.State) {
 	m.SetBool(metrics.FailoverDuplicated, s.Duplicated(), "peer")
 }
 
-// causeLabel is a cause as the value of a label.
+// causeLabel returns a cause as the value of a label.
 func causeLabel(cause string) string { return strings.ReplaceAll(strings.ToLower(cause), " ", "-") }
 
 // announced counts an announcement. An edge without a peer begins no failover.

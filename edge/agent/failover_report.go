@@ -34,12 +34,12 @@ func yieldsTo(s failover.State) error {
 var errStale = errors.New("it cannot read its leases")
 
 // lasting is how long a state must last until it is reported, so that a restart of the hosted API server
-// or a lost heartbeat is not. An edge reports immediately that it does not hear its peer, so that the
-// operator holds a rollout. It also reports immediately that an edge has two pods.
+// or a lost heartbeat is not reported. An edge reports immediately that it does not hear its peer, so
+// that the operator holds a rollout. It also reports immediately that an edge has two pods.
 const lasting = 5 * time.Second
 
-// A view is what an edge reports, with the times that it depends on. The zero value has seen
-// nothing.
+// A view is what an edge reports, with the times that it depends on. The zero view is that of an
+// edge that has observed nothing.
 type view struct {
 	report reported.EdgeReport
 	// nextHop is the next-hop VIP, which a twin has, too.
@@ -64,7 +64,7 @@ type sight struct {
 	deaf, yields bool
 }
 
-// next returns the view after s was seen.
+// next returns the view after the failover agent has state s at now.
 func (v view) next(s failover.State, now time.Time) view {
 	was := v.report
 	r := &v.report

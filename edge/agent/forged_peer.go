@@ -15,8 +15,7 @@ import (
 // maxPeerMACs is how many MACs of the peer's pods, also of former ones, this edge remembers.
 const maxPeerMACs = 8
 
-// A peerAddress follows which hosts answer for the peer's edge address. The zero value has
-// seen none.
+// A peerAddress follows which hosts answer for the peer's edge address. The zero value knows none.
 type peerAddress struct {
 	// own are the MACs that the peer named, the newest last. A new pod of the peer has another MAC.
 	own []string
@@ -28,8 +27,8 @@ type peerAddress struct {
 }
 
 // next records named, the MAC that the peer names, and used, the MAC that the kernel has for the
-// peer's address a. Another host counts after the time lasting: a new pod of the peer may not
-// have named its MAC yet. While the peer names no MAC, no host counts.
+// peer's address a. Another host is found only after the time lasting: a new pod of the peer may
+// not have named its MAC yet. While the peer names no MAC, no host is found.
 func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerAddress {
 	if named != "" && !slices.Contains(p.own, named) {
 		p.own = append(slices.Clone(p.own[max(0, len(p.own)+1-maxPeerMACs):]), named)
@@ -50,7 +49,8 @@ func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerA
 	return p
 }
 
-// twin records an edge of another management cluster that has the peer's address a. Empty: there is none.
+// twin records mac, the MAC of an edge of another management cluster that has the peer's address a. If
+// mac is empty, there is none.
 func (p peerAddress) twin(a netip.Addr, mac string, now time.Time) peerAddress {
 	if mac != "" && !slices.Contains(p.own, mac) {
 		p.found, _ = p.found.Note(reported.UsedAddress{Address: a, MAC: mac}, "", now)

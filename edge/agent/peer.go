@@ -14,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 )
 
-// A Peer is what DHCP knows about the peer. The zero value does not serve: this edge answers
-// every broadcast.
+// A Peer is what DHCP knows about the peer. In the zero Peer, the peer does not serve, so this edge
+// answers every broadcast.
 type Peer struct{ serves, yields atomic.Bool }
 
 // Serves reports whether the peer serves.

@@ -47,8 +47,8 @@ func partitioned(s failover.State) bool {
 		s.Peer.Phase == failover.Serving && s.Peer.Generation <= s.Self.Generation
 }
 
-// Next records why the edge does not serve, nil if it does, and the state of its failover agent.
-// The error is why the edge is not ready at now.
+// Next returns the Readiness at now, and why the edge is not ready, or nil. serves is why the edge
+// does not serve, or nil. state is the state of its failover agent.
 func (r Readiness) Next(serves error, state failover.State, now time.Time) (Readiness, error) {
 	if serves != nil {
 		return Readiness{}, serves

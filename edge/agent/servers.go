@@ -29,7 +29,7 @@ const restartLimit = 2 * time.Second
 // A Health is the state of one server. The zero value is a server that has never served.
 type Health struct {
 	answer serving.Debounce
-	// served: the server has served before. Failing is when it stopped. Zero: it serves.
+	// served: the server has served before. failing is when it stopped serving. Zero: it serves.
 	served  bool
 	failing time.Time
 }
@@ -102,8 +102,8 @@ func NewServers(runDir string) *Servers {
 // followed are all possible servers.
 var followed = [...]network.Service{network.ServiceDHCP, network.ServiceDNS, network.ServiceNTP, network.ServiceProxy}
 
-// Follow follows the servers of the current network until ctx ends. Plan fires when that may have
-// changed.
+// Follow follows the servers of the current network until ctx ends. plan fires when the network may
+// have changed.
 func (s *Servers) Follow(ctx context.Context, current func() network.Network, plan serving.Trigger) {
 	var following sync.WaitGroup
 	for _, x := range followed {
@@ -174,8 +174,8 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 }
 
 // askEnvoy returns Envoy's own answer in place of the proxy's. If both are silent, Envoy's answer
-// was due when the proxy's was, unless Envoy has answered since. After an unanswered question, the
-// next one ends when the silence counts.
+// was due when the proxy's was, unless Envoy has answered since. If Envoy is already silent, the
+// question ends when the silence counts as not serving.
 func (s *Servers) askEnvoy(ctx context.Context, n network.Network, ofProxy answer) answer {
 	asked := time.Now()
 	s.mu.Lock()
@@ -224,7 +224,7 @@ func (s *Servers) Faults(n network.Network) (out []reported.ServerFault) {
 	return out
 }
 
-// faultOf returns what the edge reports about err of a server.
+// faultOf returns the report about server x, which does not serve because of err.
 func faultOf(x network.Service, err error) reported.ServerFault {
 	refused := health.Refused("")
 	switch {

@@ -1,5 +1,5 @@
 // This file finds other hosts that answer ARP requests for the addresses that edges share, in the kernel's neighbor table. A
-// VM can forge any answer, so what is kept and reported is limited, and nothing else follows from it.
+// VM can forge any answer, so what is kept and reported is limited, and answers have no other effect.
 //
 // No socket of an edge sees ARP messages: that needs a privilege. The kernel asks for an address only if the interface does
 // not have it, so hosts are found only where wire.VIPDevice has the VIPs. The sender is the pod's address on the cluster
@@ -46,7 +46,7 @@ type vipHost struct {
 	last    time.Time
 }
 
-// next records which hosts answered for addresses, from the neighbor table. edges are the MACs of edges, which do not count.
+// next records which hosts answered for addresses, from the neighbor table. It ignores edges, the MACs of edges.
 func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []string, now time.Time) vipHosts {
 	v.all = slices.DeleteFunc(slices.Clone(v.all), func(h vipHost) bool {
 		return now.Sub(h.last) > vipHostKept || slices.Contains(edges, h.MAC) || !slices.Contains(addresses, h.Address)
@@ -87,8 +87,8 @@ func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 // edgesKnown reports whether the MACs of all edges are known. Otherwise an unknown MAC may be that of an edge.
 func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
 
-// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. known: see edgesKnown. If it is
-// false, no answer counts.
+// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. known is the result of
+// edgesKnown. If it is false, all answers are ignored.
 func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
 	n := f.Source.Current().Network
 	addresses, from := f.Interface.Askable(n)

@@ -1,4 +1,4 @@
-// Package boots remembers how far VMs that boot for the first time have come, as one edge sees it. It tracks a VM from the
+// Package boots tracks the boot steps of VMs that boot for the first time, as one edge observes them. It tracks a VM from the
 // moment when it runs, or sends a DHCPDISCOVER, without ever having had an address. So a node that exists when an edge starts
 // is never tracked.
 package boots
@@ -24,7 +24,7 @@ type VM struct {
 // Timelines has a timeline for each tracked VM. The zero value tracks none.
 type Timelines struct {
 	of map[string]timeline
-	// quiet is since when no VM has had connections through this edge, zero while some have. From is since when this edge judges
+	// quiet is since when no VM has had connections through this edge, zero while some have. from is since when this edge judges
 	// which VMs are late. Zero: always.
 	quiet, from time.Time
 }
@@ -35,7 +35,7 @@ type timeline struct {
 	seen  map[network.BootStep]time.Time
 }
 
-// Discovered notes a DHCPDISCOVER of a VM that never had an address.
+// Discovered records a DHCPDISCOVER of a VM that never had an address.
 func (t *Timelines) Discovered(vm string, now time.Time) {
 	t.track(vm, now)
 	t.saw(vm, network.BootDiscover, now)
@@ -51,7 +51,7 @@ func (t *Timelines) track(vm string, now time.Time) {
 	}
 }
 
-// saw notes when a step was first seen, if the VM is tracked.
+// saw records when a step was first seen, if the VM is tracked.
 func (t *Timelines) saw(vm string, step network.BootStep, at time.Time) {
 	x, tracked := t.of[vm]
 	if was, seen := x.seen[step]; tracked && (!seen || at.Before(was)) {
@@ -59,7 +59,8 @@ func (t *Timelines) saw(vm string, step network.BootStep, at time.Time) {
 	}
 }
 
-// Look notes the state of all VMs of the cluster, by name, and Connected of reported.EdgeReport. It forgets other VMs.
+// Look records vms, the state of all VMs of the cluster by name, and connected, which is Connected of reported.EdgeReport. It
+// forgets VMs that are not in vms.
 func (t *Timelines) Look(vms map[string]VM, connected string, now time.Time) {
 	for name, vm := range vms {
 		switch {
@@ -88,7 +89,8 @@ func (t *Timelines) Look(vms map[string]VM, connected string, now time.Time) {
 	}
 }
 
-// Saw notes steps that the DNS server or the proxy saw, by the names of VMs. A step before the timeline is of a former VM.
+// Saw records steps that the DNS server or the proxy saw, by the names of VMs. It ignores a step from before the timeline: a
+// former VM with the same name took it.
 func (t *Timelines) Saw(all map[string]map[network.BootStep]time.Time) {
 	for vm, steps := range all {
 		for step, at := range steps {

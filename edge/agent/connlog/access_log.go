@@ -25,8 +25,8 @@ const (
 	sourceShare  = 5
 )
 
-// A lineLimit counts the lines of one period, in total and by source. It has no source without a line. The zero
-// value is a period that is over: call turn before take.
+// A lineLimit counts the lines of one period, in total and by source. The zero value is a period that is over:
+// call turn before take.
 type lineLimit struct {
 	began  time.Time
 	logged int
@@ -45,7 +45,7 @@ func (l *lineLimit) take(source netip.Addr, limit int) bool {
 	return true
 }
 
-// turn begins a new period if the previous one is over, and returns how many lines that missed.
+// turn begins a new period if the previous one is over, and returns how many lines were left out in that period.
 func (l *lineLimit) turn(now time.Time) (missed int) {
 	if age := now.Sub(l.began); age >= 0 && age < lineWindow {
 		return 0
@@ -122,7 +122,7 @@ func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 	a.log.Info("connection ended", what...)
 }
 
-// Run logs how many lines a period missed, until ctx ends.
+// Run logs how many lines were left out in each period, until ctx ends.
 func (a *AccessLog) Run(ctx context.Context) error {
 	return eachWindow(ctx, func(now time.Time) {
 		a.mu.Lock()

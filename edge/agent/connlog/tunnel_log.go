@@ -68,7 +68,7 @@ func (l *TunnelLog) Refused(r access.Refused) {
 	l.log.Warn("caller refused", append(callerOf(r.Caller, r.Account, r.Asked, r.Listen), "status", r.Refusal.Status, "why", r.Refusal.Error())...)
 }
 
-// callerOf returns the known keys of the caller and its request.
+// callerOf returns log keys and values about the caller and its request.
 func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any {
 	out := []any{"caller", caller}
 	if account != "" {
@@ -83,7 +83,7 @@ func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any
 	return out
 }
 
-// take reports whether a line of source may be logged. It logs how many lines the previous period missed.
+// take reports whether a line of source may be logged. It logs how many lines were left out in the previous period.
 func (l *TunnelLog) take(limit *namedLimit, most int, source netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	missed := limit.turn(now)
@@ -93,7 +93,7 @@ func (l *TunnelLog) take(limit *namedLimit, most int, source netip.Addr, now tim
 	return take
 }
 
-// Run logs how many lines a period missed, until ctx ends.
+// Run logs how many lines were left out in each period, until ctx ends.
 func (l *TunnelLog) Run(ctx context.Context) error {
 	return eachWindow(ctx, func(now time.Time) {
 		for _, limit := range l.limits() {

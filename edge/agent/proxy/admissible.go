@@ -18,14 +18,14 @@ import (
 
 // An Admission is what an edge may serve now. It is replaced as a whole.
 type Admission struct {
-	// Network is the plan's, with the admissible listeners only.
+	// Network is the network of the plan, with only its admissible listeners.
 	Network network.Network
 	// CutOff are the unreachable backends.
 	CutOff CutOff
 	// Missing is why the edge does not serve the whole plan, nil if it does.
 	Missing error
-	// Read: the kernel reported what it has, now or before. Otherwise an Envoy that runs keeps its
-	// configuration.
+	// Read: the kernel has reported its state at least once. Until then, an Envoy that runs keeps
+	// its configuration.
 	Read bool
 	// Open are the plan's addresses that may be served, sorted.
 	Open []netip.Addr
@@ -77,7 +77,7 @@ func Admit(v inforce.View, cut CutOff, admissible func(netip.Addr) error) Admiss
 	return out
 }
 
-// once returns errs without those whose text came before.
+// once returns errs without errors whose text repeats an earlier one.
 func once(errs []error) []error {
 	said := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {
@@ -87,14 +87,14 @@ func once(errs []error) []error {
 	})
 }
 
-// Refuse admits nothing, because of err.
+// Refuse returns an Admission without listeners, because of err.
 func Refuse(v inforce.View, err error) Admission {
 	v.Network.Listeners = nil
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
-// Keep is for the time while the kernel does not report, because of err. It admits the listeners of v
-// whose addresses are open in last.
+// Keep returns the Admission while the kernel does not report its state, because of err. It admits
+// the listeners of v whose addresses are open in last.
 func Keep(last Admission, v inforce.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
@@ -125,7 +125,7 @@ func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	return !named
 }
 
-// backendsOf returns the backends of l, each once.
+// backendsOf returns the backends of l, sorted and without duplicates.
 func backendsOf(l network.Listener) []string {
 	var out []string
 	if l.Default != "" {
@@ -150,8 +150,8 @@ func listenerNames(n network.Network) []string {
 // CutOff maps each unreachable backend to the reason.
 type CutOff map[string]error
 
-// CutOffBackends returns n's backends in the control plane that the pod network does not reach: neither
-// their Service nor any of their pods. Endpoints returns the pods of a backend.
+// CutOffBackends returns n's backends in the control plane that the pod network does not reach: either
+// their Service, or all of their pods. endpoints returns the pods of a backend.
 func CutOffBackends(routes serving.Routes, device string, n network.Network, endpoints func(network.Backend) []netip.AddrPort) CutOff {
 	at := func(what string, a netip.Addr) error { return routes.CutOff(n, device, serving.PlaceOf(what, a)) }
 	out := CutOff{}
@@ -179,7 +179,8 @@ func CutOffBackends(routes serving.Routes, device string, n network.Network, end
 	return out
 }
 
-// Close gives each unreachable backend an empty list of endpoints, which closes its connections.
+// Close returns endpoints with an empty list for each unreachable backend, so that Envoy does not
+// dial it.
 func (c CutOff) Close(endpoints map[string][]netip.AddrPort) map[string][]netip.AddrPort {
 	out := maps.Clone(endpoints)
 	for name := range c {

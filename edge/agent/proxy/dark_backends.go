@@ -54,7 +54,8 @@ func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]boo
 	return out
 }
 
-// Next returns the backends after an answer of Envoy: whether each of its backends is dark. It forgets others.
+// Next returns the backends after an answer of Envoy. seen has all backends of Envoy, and whether each is dark. Next
+// forgets other backends.
 func (d DarkBackends) Next(seen map[string]bool, now time.Time) DarkBackends {
 	out := DarkBackends{}
 	for name, isDark := range seen {
@@ -76,7 +77,7 @@ func (d DarkBackends) Next(seen map[string]bool, now time.Time) DarkBackends {
 	return out
 }
 
-// Names are the backends to report, sorted.
+// Names returns the names of the backends to report, sorted.
 func (d DarkBackends) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d)), func(name string) bool { return !d[name].Reported })
 }

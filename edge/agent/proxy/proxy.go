@@ -121,7 +121,7 @@ func Listens(ctx context.Context, client *admin.Client, n network.Network) error
 
 // Run configures Envoy at the start and at each change, until ctx ends.
 func (p *Proxy) Run(ctx context.Context) error {
-	// An Envoy that runs already asks the Gate.
+	// An Envoy that is already running asks the Gate.
 	p.Gate.Serve(p.Source.Current().Network)
 	p.Backends.Follow(ctx, p.Source.Current().Network)
 	p.waitForBackends(ctx)
@@ -146,8 +146,8 @@ func (p *Proxy) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait keeps Status and Serving current until the configuration changes. A new one takes Envoy a
-// moment.
+// wait keeps Status and Serving current until the configuration changes. Envoy needs a moment for a
+// new configuration, so bad answers are ignored at first.
 func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan struct{}) {
 	began, interval := time.Now(), time.Duration(0)
 	for {
@@ -174,7 +174,7 @@ func (p *Proxy) wait(ctx context.Context, a Admission, plan, endpoints <-chan st
 	}
 }
 
-// look asks Envoy once, and returns when to ask again. While moment is true, bad answers are ignored.
+// look asks Envoy once, and returns after which time to ask again. While moment is true, bad answers are ignored.
 func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duration {
 	asked := time.Now()
 	asking, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
@@ -204,7 +204,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 // errNotLooking is the answer of a proxy that is stuck.
 const errNotLooking = health.Unchecked("Envoy was not probed for more than three seconds")
 
-// Refusal returns what Envoy refuses. Zero: nothing.
+// Refusal returns the first resource that Envoy refuses. It is zero if Envoy refuses none.
 func (p *Proxy) Refusal() reported.Refusal {
 	all := p.Server.Refusals()
 	if len(all) == 0 {
@@ -213,8 +213,8 @@ func (p *Proxy) Refusal() reported.Refusal {
 	return reported.Refusal{Type: all[0].Type, Name: all[0].Name, Error: all[0].Why}
 }
 
-// Question returns the question whether VMs are served. health.Unchecked: Envoy was not asked
-// recently.
+// Question returns the question whether VMs are served. The answer is health.Unchecked if Envoy was
+// not asked recently.
 func (p *Proxy) Question() health.Question {
 	return health.Question{Path: health.ServesPath, Why: func() error { return p.servesAt(time.Now()) }, Changed: p.Serving.Changed}
 }

@@ -18,12 +18,12 @@ const (
 // A Reach is what the checks of an edge showed. The zero value does not reach the API server.
 //
 // Envoy gives a new connection to the worker with the fewest connections. So connections that are
-// opened together go to different workers only if all had equally many before. A worker that
-// hangs keeps its connections. Workers with fewer connections get all further ones, so checks
-// would be good and prove nothing. So all connections of a check stay open until each is answered.
-// No check is a proof while an earlier one was answered and is not closed, or while an older one
-// has been open for hungTicks: the other workers have closed their connections, and so have fewer.
-// One case is not noticed: a worker hangs between closing a connection and counting the close.
+// opened together go to different workers only if all had equally many before. A worker that hangs
+// keeps its connections. Workers with fewer connections would get all further ones, so checks would
+// succeed and prove nothing. So all connections of a check stay open until each is answered. No
+// check is a proof while an earlier one was answered and is not closed, or while an older one has
+// been open for hungTicks: the other workers have closed their connections, and so have fewer. One
+// case is not noticed: a worker hangs between closing a connection and counting the close.
 type Reach struct {
 	// Reached: a recent check was good.
 	Reached bool
@@ -36,8 +36,8 @@ type Reach struct {
 	good int
 }
 
-// Tick records that failover.Interval has passed. Missed ticks are not repeated. Begin: a check
-// begins at this tick.
+// Tick records that failover.Interval has passed. Missed ticks are not repeated. begin reports
+// whether a check begins at this tick.
 func (r Reach) Tick() (next Reach, begin bool) {
 	r.tick++
 	if r.tick-r.good >= reachTicks || r.hangs() {
@@ -55,9 +55,9 @@ func (r Reach) Now() int { return r.tick }
 // Answered records that each connection of the check that began at a tick was answered.
 func (r Reach) Answered(began int) Reach { return r.with(began, true) }
 
-// Closed records that Envoy has closed each connection of the check that began at a tick. Proof:
-// the API server is reached. Once it was unreached, only a check of less than one tick is a
-// proof: slow answers must not make the edge's level go up and down.
+// Closed records that Envoy has closed each connection of the check that began at a tick. proof
+// reports whether this shows that the API server is reached. While it is not reached, only a check
+// of less than one tick is a proof: slow answers must not make the edge's level go up and down.
 func (r Reach) Closed(began int) (next Reach, proof bool) {
 	answered, late := r.open[began], r.tick-began
 	r.open = maps.Clone(r.open)

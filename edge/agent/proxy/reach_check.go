@@ -108,7 +108,7 @@ func (c ReachCheck) check(ctx context.Context, hello []byte, n checked, news cha
 	send()
 }
 
-// each calls f for all connections at once, and returns one of the errors.
+// each calls f for all connections concurrently, and returns the first error.
 func each(open []*net.UnixConn, f func(*net.UnixConn) error) error {
 	var g errgroup.Group
 	for _, conn := range open {
@@ -134,7 +134,7 @@ func ask(conn *net.UnixConn, hello []byte) error {
 	return nil
 }
 
-// maxReachAnswer limits the answer to a ClientHello, in bytes: a VM may have taken Envoy over.
+// maxReachAnswer limits the answer to a ClientHello, in bytes: a VM may have compromised Envoy.
 const maxReachAnswer = 1 << 20
 
 // hangUp ends the connection in order, without a reset, and waits until Envoy has closed it.

@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// envoyOfAll returns the metrics of the whole Envoy.
+// envoyOfAll returns the names of the metrics about Envoy as a whole.
 func envoyOfAll() []string {
 	return []string{"server_live", "server_uptime", "server_memory_allocated", "server_memory_heap_size", "listener_manager_lds_update_rejected", "cluster_manager_cds_update_rejected", "ratelimit_gate_error"}
 }

@@ -1,5 +1,5 @@
-// This file opens the sockets of the access proxy while the plan has access and the kernel forwards nothing. A fault here changes
-// neither readiness nor what VMs get.
+// This file opens the sockets of the access proxy while the plan opens destinations and the kernel does not forward packets. A
+// fault here changes neither readiness nor what VMs get.
 
 package servers
 
@@ -49,7 +49,7 @@ func (a *Access) Run(ctx context.Context) error {
 	})
 }
 
-// policyOf returns what v opens.
+// policyOf returns the access.Policy of v.
 func policyOf(v inforce.View) access.Policy {
 	p := access.Policy{Network: v.Network, Edge: v.Edge.Address}
 	for _, domain := range []string{v.Network.DHCP.DomainName, v.Cluster.Domain} {
@@ -67,7 +67,7 @@ type accessSocket struct {
 	listen uint16
 }
 
-// accessSockets returns the sockets of a plan, those for CONNECT first, and of these the one on device.
+// accessSockets returns the sockets for a. The sockets for CONNECT come first: the one on device, then the one on loopback.
 func accessSockets(a network.Access, device string) []accessSocket {
 	var out []accessSocket
 	if a.Port != 0 {
@@ -81,8 +81,8 @@ func accessSockets(a network.Access, device string) []accessSocket {
 	return out
 }
 
-// serve keeps the sockets of the plan open until ctx ends, and then ends all tunnels. It serves the others if a plain port cannot
-// be opened.
+// serve keeps the sockets of the plan open until ctx ends, and then ends all tunnels. If a plain port cannot be opened, serve
+// keeps the other sockets open.
 func (a *Access) serve(ctx context.Context, ready func()) error {
 	open := map[accessSocket]func(){}
 	var refused map[accessSocket]string // why serve ends before ctx

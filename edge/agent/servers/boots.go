@@ -1,4 +1,4 @@
-// This file passes what the servers of an edge see of boots to package edge/agent/boots.
+// This file passes the boot steps that the servers of an edge observe to package edge/agent/boots.
 
 package servers
 
@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// bootsInterval is how often VMs and leases are looked at. A new lease is seen at most this much later.
+// bootsInterval is how often VMs and leases are read. A new lease is seen at most this much later.
 const bootsInterval = 5 * time.Second
 
 // Boots follows VMs that boot on one network. It is safe for concurrent use.
@@ -31,14 +31,14 @@ type Boots struct {
 	lines boots.Timelines
 }
 
-// Discovered notes a DHCPDISCOVER of a VM that never had an address.
+// Discovered records a DHCPDISCOVER of a VM that never had an address.
 func (b *Boots) Discovered(vm string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lines.Discovered(vm, time.Now())
 }
 
-// Saw notes steps that another server of the edge saw.
+// Saw records steps that another server of the edge saw.
 func (b *Boots) Saw(all map[string]map[network.BootStep]time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

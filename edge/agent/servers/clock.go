@@ -37,14 +37,14 @@ func whyNot(s ntp.State, err error) reported.ClockFault {
 	return reported.ClockFault{}
 }
 
-// A ClockWatch is what is known about the clock. The zero value has never seen it.
+// A ClockWatch is what is known about the clock. The zero ClockWatch knows nothing about it.
 type ClockWatch struct {
 	// wrong is when the clock became wrong. It ignores times below clockSteadyFor in which the clock was right. Zero:
 	// it is right. right is when it became right again. Zero: it is not.
 	wrong, right time.Time
 }
 
-// Next records whether the clock is right at now. Unless steady, the last report still holds.
+// Next records whether the clock is right at now. If steady is false, the last report remains valid.
 func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady bool) {
 	if now.Before(w.wrong) || now.Before(w.right) {
 		w = ClockWatch{wrong: now} // The clock was set back.

@@ -40,7 +40,7 @@ func (d *DHCPServers) Probe(ctx context.Context) {
 	}
 }
 
-// probe asks once. Its socket exists only meanwhile.
+// probe asks once. Its socket is open only during the probe.
 func (d *DHCPServers) probe(ctx context.Context) error {
 	conn, err := socket.ListenPacket(ctx, d.Device, netip.AddrPortFrom(netip.IPv4Unspecified(), dhcpv4.ClientPort))
 	if err != nil {

@@ -56,8 +56,8 @@ func NewDHCPServers(device string, view func() inforce.View, report func([]repor
 	}
 }
 
-// Chose notes that a VM chose a server, or that it answered a probe if the name is empty. It
-// returns immediately. While many VMs choose, it ignores some.
+// Chose records that vm chose server. If vm is empty, server answered a probe. It returns
+// immediately. While many VMs choose, it ignores some.
 func (d *DHCPServers) Chose(vm string, server netip.Addr) {
 	select {
 	case d.chosen <- choice{server, vm}:

@@ -8,8 +8,8 @@ import (
 	"github.com/cldmnky/oooi/edge/health"
 )
 
-// SilenceLimit is how long a server may be silent before that counts as a no: a failover resets
-// every long connection.
+// SilenceLimit is how long a server may be silent before it counts as not serving. It is long,
+// since a failover resets every long connection.
 const SilenceLimit = 3 * time.Second
 
 // A Debounce is the last answer of one server. The zero value has never answered.
@@ -35,7 +35,7 @@ func (d Debounce) Next(err error, asked, now time.Time) (Debounce, error) {
 	return d, d.err
 }
 
-// Counts returns when the present silence begins to count. Zero: the server answers.
+// Counts returns when the present silence begins to count as not serving. Zero: the server answers.
 func (d Debounce) Counts() time.Time {
 	if d.Silent.IsZero() {
 		return time.Time{}

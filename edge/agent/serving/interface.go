@@ -26,7 +26,7 @@ type Interface struct {
 	Watcher Watcher
 }
 
-// A Watcher has the newest snapshot of an interface, as device.Watcher does.
+// A Watcher returns the newest snapshot of an interface. device.Watcher implements it.
 type Watcher interface {
 	Current() (device.Snapshot, error)
 	Changed() <-chan struct{}
@@ -130,7 +130,7 @@ func (i Interface) Believes(n network.Network) []problem.Cause {
 
 // Lost returns the upstream DNS servers in client networks to which the kernel has no route on the
 // interface: any VM could answer for them. While the routes are unknown, these are all such servers.
-// Outside of a pod, routes are the user's.
+// Outside of a pod, there are none: routes are the user's.
 func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
 		return nil
@@ -150,8 +150,8 @@ func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 // maxVIPsAsked limits how many shared addresses the kernel is made to ask for.
 const maxVIPsAsked = 8
 
-// Askable returns the shared addresses of n, and controls, if the kernel can ask for them from an
-// address that edges do not answer. from is that address.
+// Askable returns the shared addresses of n and reported.Controls(n), if the kernel can ask for
+// them from an address that edges do not answer. from is that address.
 func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod || !s.VerifiesSources {
@@ -188,7 +188,8 @@ func (i Interface) Addresses() ([]netip.Addr, error) {
 	return out, nil
 }
 
-// Routes returns the kernel's routes. Outside of a pod they are empty and cut nothing off.
+// Routes returns the kernel's routes. Outside of a pod they are empty, so that every destination counts
+// as reachable.
 func (i Interface) Routes() (Routes, error) {
 	if !i.InPod {
 		return Routes{}, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// Routes are the kernel's routes and the addresses of the network's interface. The zero value cuts
-// nothing off.
+// Routes are the kernel's routes and the addresses of the network's interface. With the zero value,
+// every destination counts as reachable.
 type Routes struct{ device.Snapshot }
 
 // missingClientRoutes returns the client networks of n to which the kernel has no route on device, in

@@ -32,7 +32,7 @@ func (t Trigger) channel() <-chan struct{} {
 	return t()
 }
 
-// Triggers are the sources of a decision.
+// Triggers fire when what a decision depends on may have changed.
 type Triggers struct{ Interface, Plan Trigger }
 
 // Wait takes the current channels, so call it before the decision. The result waits for a change, for d, or until ctx
@@ -137,7 +137,8 @@ func While(ctx context.Context, s *Status, log *slog.Logger, triggers Triggers, 
 	return nil
 }
 
-// serveOnce runs serve until it ends or admissible returns an error other than Unread. It returns the reason.
+// serveOnce runs serve until it ends, or until admissible returns an error other than Unread. It returns why serve
+// ended.
 func serveOnce(ctx context.Context, s *Status, triggers Triggers, admissible func() error, serve func(context.Context, func()) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()

@@ -55,7 +55,7 @@ func (x Host) compare(y Host) int {
 	return cmp.Or(len(y.by)-len(x.by), known(y)-known(x), y.last.Compare(x.last))
 }
 
-// Learn records the MACs that the kernel has.
+// Learn returns s with the MACs in table.
 func (s Hosts) Learn(table []device.Neighbor) Hosts {
 	out := slices.Clone(s)
 	for i := range out {
@@ -68,7 +68,7 @@ func (s Hosts) Learn(table []device.Neighbor) Hosts {
 	return out
 }
 
-// Forget returns s without the hosts that were not seen for long.
+// Forget returns s without the hosts that were last seen longer than Kept ago.
 func (s Hosts) Forget(now time.Time) Hosts {
 	return slices.DeleteFunc(slices.Clone(s), func(x Host) bool { return now.Sub(x.last) > Kept })
 }
