@@ -11,7 +11,7 @@ import (
 
 // An Authority is the target of a CONNECT request (RFC 9110, section 9.3.6).
 type Authority struct {
-	// Name in lower case without a trailing dot. Empty: the caller named Address.
+	// Name is the host name in lower case, without a trailing dot. Empty: the caller named Address.
 	Name    string
 	Address netip.Addr
 	// Port is 1 to 65535.

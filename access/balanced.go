@@ -1,5 +1,5 @@
-// This file has the limits for callers through the hosted cluster's load balancers, which may be anyone: they use up no
-// tunnels of pods of the management cluster.
+// This file limits callers through the hosted cluster's load balancers, which may be any host. Their tunnels are
+// counted separately from those of pods of the management cluster.
 
 package access
 

@@ -27,7 +27,8 @@ func newBuffers() *buffers {
 	return &buffers{sync.Pool{New: func() any { return new([bufferSize]byte) }}}
 }
 
-// A direction carries bytes one way through a tunnel. Its goroutine waits in few and small frames, for a stack of only 2 KiB.
+// A direction carries bytes one way through a tunnel. While its goroutine waits, it has few and small stack frames, so that
+// its stack needs only 2 KiB.
 type direction struct {
 	t        *tunnel
 	to, from *net.TCPConn
@@ -61,7 +62,7 @@ func (d *direction) begin(first []byte) (err error) {
 	return err
 }
 
-// next waits for data and reads it. Not ok: there is no more, or the sender's socket has failed.
+// next waits for data and reads it. ok is false if there is no more data, or if the sender's socket has failed.
 func (d *direction) next() (ok bool) {
 	if err := d.raw.Read(d.read); err != nil {
 		d.failed = err
@@ -73,7 +74,7 @@ func (d *direction) next() (ok bool) {
 	return false
 }
 
-// read reads once into a buffer. Not done: the kernel has no data yet.
+// read reads once into a buffer. done is false if the kernel has no data yet.
 func (d *direction) read(fd uintptr) (done bool) {
 	d.b = d.buffers.Get().(*[bufferSize]byte)
 	for {
@@ -98,7 +99,7 @@ func (d *direction) free() {
 	}
 }
 
-// send sends what was read, and if that filled the buffer, what the kernel has after it.
+// send sends the bytes that were read. If these filled the buffer, it also sends what the kernel has queued after them.
 func (d *direction) send() error {
 	written, err := d.to.Write(d.b[:d.length])
 	d.free()
@@ -126,7 +127,7 @@ func (d *direction) count(n int64) {
 	d.t.active.Store(int64(time.Since(d.t.began)))
 }
 
-// end ends the direction. A nil err: all bytes were sent.
+// end ends the direction. If err is nil, all bytes were sent.
 func (d *direction) end(err error) {
 	if err == nil {
 		if err = d.to.CloseWrite(); errors.Is(err, syscall.ENOTCONN) {

@@ -19,11 +19,11 @@ const (
 
 // A Policy is what one edge opens to callers. It is immutable.
 type Policy struct {
-	// Network of the plan. If its Access has no port, only load balancers have access.
+	// Network is the network of the plan. If its Access has no port, only load balancers have access.
 	Network network.Network
 	// Edge is the address of this edge, from which it dials.
 	Edge netip.Addr
-	// Domains in which VMs have names, in lower case.
+	// Domains are the domains in which VMs have names, in lower case.
 	Domains []string
 }
 
@@ -39,14 +39,15 @@ type VMs interface {
 
 // A Target is what a caller reaches.
 type Target struct {
-	// Name, Port and Listen of the destination in the plan.
+	// Name, Port and Listen are those of the destination in the plan.
 	Name         string
 	Port, Listen uint16
 	// Host is the name of "apps" that the caller named. Empty: another destination, or a plain TCP port.
 	Host string
 	// VMs: Addresses come from leases, so only the VM with the lease may answer. Otherwise they come from the plan.
 	VMs bool
-	// Addresses that may be dialed. Any one of them will do. Empty: no VM has an address now.
+	// Addresses are the addresses that may be dialed. A connection to any one of them suffices. Empty: no VM has an address
+	// now.
 	Addresses []netip.AddrPort
 }
 
@@ -106,8 +107,8 @@ func FindListen(p Policy, vms VMs, listen uint16) (Target, bool) {
 	return Target{}, false
 }
 
-// Ports returns the plain TCP ports of a, in order, each once. A plain TCP connection carries no token, so if callers must be
-// ServiceAccounts, only load balancers have ports.
+// Ports returns the plain TCP ports of a, sorted and without duplicates. A plain TCP connection carries no token, so if
+// callers must be ServiceAccounts, only load balancers have ports.
 func Ports(a network.Access) []uint16 {
 	out := append(a.Balanced(), a.PlainPorts()...)
 	slices.Sort(out)
@@ -203,8 +204,9 @@ func matches(planned, name string) bool {
 	return planned == name
 }
 
-// Dials reports whether an edge may dial a for a caller, whatever name or lease has it: the IPv4 address of a host in the
-// network's CIDR, but no address of edges, published address, or address of a special block.
+// Dials reports whether an edge may dial a for a caller, whatever name or lease has it. a must be the IPv4 address of a
+// host in the network's CIDR. It must not be an address of an edge, a published address, or an address of a special
+// block.
 func (p Policy) Dials(a netip.Addr) bool {
 	n := p.Network
 	first, last := network.HostAddress(n.CIDR, 1), network.HostAddress(n.CIDR, -1)

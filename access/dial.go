@@ -28,11 +28,11 @@ const (
 	failedFor = time.Minute
 	// maxKnown is for how many addresses the latest outcome is remembered.
 	maxKnown = 1 << 14
-	// maxSpare limits the dials of all callers together, without the first dial of each wave.
+	// maxSpare limits the spare dials of all callers together: all dials except the first one of each wave.
 	maxSpare = 512
 )
 
-// errNoAddress: a destination has no address to dial.
+// errNoAddress is the error for a destination that has no address to dial.
 var errNoAddress = errors.New("no VM has a lease for it")
 
 // A DialFunc opens a connection on the network's device, from an edge's address.
@@ -163,7 +163,7 @@ func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.Addr
 	}()
 }
 
-// silent notes that pending addresses did not accept within dialNext.
+// silent records which pending addresses did not accept within dialNext.
 func (d *dialer) silent(pending map[netip.AddrPort]time.Time, now time.Time) {
 	for to, began := range pending {
 		if now.Sub(began) >= dialNext {
@@ -172,7 +172,7 @@ func (d *dialer) silent(pending map[netip.AddrPort]time.Time, now time.Time) {
 	}
 }
 
-// note remembers whether an address accepts.
+// note records whether an address accepts connections.
 func (d *dialer) note(to netip.AddrPort, accepts bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,13 +15,13 @@ const MaxHead = 8 << 10
 // A Request is a CONNECT request.
 type Request struct {
 	Authority Authority
-	// Token of the Proxy-Authorization header. Empty: none, or another scheme.
+	// Token is the bearer token of the Proxy-Authorization header. Empty: there is none, or the header has another scheme.
 	Token string
 }
 
-// ParseHead reads a request from the bytes that a caller has sent so far. Length is that of the head; the bytes after it
-// are for the destination. 0 without a Refusal: the head is not complete. It refuses bytes that cannot become a request
-// before they are complete.
+// ParseHead reads a request from the bytes that a caller has sent so far. length is the length of the head. The bytes
+// after it are for the destination. If length is 0 and refused is nil, the head is not complete. It refuses bytes that
+// cannot become a request before they are complete.
 func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	head, _, complete := bytes.Cut(b, []byte("\r\n\r\n"))
 	length = len(head) + len("\r\n\r\n")

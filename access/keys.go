@@ -26,7 +26,8 @@ type Keys struct{ all []jose.JSONWebKey }
 // Count returns the number of keys.
 func (k Keys) Count() int { return len(k.all) }
 
-// ParseKeys reads a key set. It ignores keys for other purposes or of unknown kinds. An error: no key is left.
+// ParseKeys reads a key set. It ignores keys for other purposes or of unknown kinds. It returns an error if no key is
+// left.
 func ParseKeys(b []byte) (Keys, error) {
 	if len(b) > MaxKeysFile {
 		return Keys{}, fmt.Errorf("the key set has %d bytes, more than %d", len(b), MaxKeysFile)

@@ -24,9 +24,10 @@ type waiting struct {
 	count int
 }
 
-// add adds c. If there are most, it evicts the oldest connection of the caller with the most connections, of several callers the
-// oldest. Not ok: that connection came after young, so c must wait: a burst of requests evicts nothing. A caller with mostCaller
-// connections loses c itself: other callers would wait behind c.
+// add adds c, a connection without a complete request. If there are already most, it evicts the oldest connection of the caller
+// with the most connections. If several callers have the most, it evicts the oldest connection of these. If that connection came
+// after young, add evicts nothing, and returns false: c must wait, so that a burst of requests evicts nothing. If the caller of
+// c already has mostCaller connections, add evicts c itself, so that other callers do not wait behind c.
 func (w *waiting) add(c *call, most, mostCaller int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}
@@ -101,9 +102,9 @@ type shares struct {
 	of    map[netip.Addr]map[*tunnel]struct{}
 }
 
-// add counts t, or refuses it. A source may have as many tunnels as are still free: alone half of all, two sources a third each.
-// A source with less than an equal part always gets a tunnel: if none is free, the source with the most loses the tunnel that was
-// silent longest.
+// add counts t, or refuses it. A source may have as many tunnels as are still free. So one source alone gets half of all, and two
+// sources get a third each. A source with less than an equal part always gets a tunnel: if none is free, the source with the most
+// loses the tunnel that was silent longest.
 func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	source := t.Caller.Addr()
 	mine, sources := len(s.of[source]), len(s.of)

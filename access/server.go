@@ -186,7 +186,8 @@ func addressOf(c net.Conn) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// accept handles c in a goroutine, if there is room. Callers of plain TCP ports send no request.
+// accept handles c in a goroutine. It returns false if c must wait for room. Callers of plain TCP ports send no request, so they
+// never wait.
 func (s *Server) accept(c *call) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +259,7 @@ func (s *Server) answer(c *call, why *Refusal) {
 	}
 }
 
-// open makes t a tunnel to the destination that c asks for. First are bytes after the request.
+// open makes t a tunnel to the destination that c asks for. first are the bytes after the request.
 func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	var r Request
 	if c.listen == 0 {
@@ -297,7 +298,7 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	return first, nil
 }
 
-// request reads the request of c. First are bytes after the request.
+// request reads the request of c. first are the bytes after the request.
 func (s *Server) request(c *call) (r Request, first []byte, refused *Refusal) {
 	_ = c.conn.SetReadDeadline(c.since.Add(s.limits.request))
 	b := make([]byte, 0, 1<<10)

@@ -40,7 +40,7 @@ func control(c *net.TCPConn, f func(fd int) error) error {
 // tcpClose is the state of a connection that the other side has reset, or that the kernel has ended (tcp_states.h).
 const tcpClose = 7
 
-// information returns what the kernel knows about c. Not ok: c is closed.
+// information returns what the kernel knows about c. ok is false if c is closed.
 func information(c *net.TCPConn) (i *unix.TCPInfo, ok bool) {
 	err := control(c, func(fd int) (err error) {
 		i, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
@@ -66,7 +66,7 @@ func lost(i *unix.TCPInfo, limit time.Duration) bool {
 func resetWhenKilled(c *net.TCPConn) { _ = c.SetLinger(0) }
 func endInOrder(c *net.TCPConn)      { _ = c.SetLinger(-1); _ = c.Close() }
 
-// abort resets c, so that the peer does not take incomplete data for all of it.
+// abort resets c, so that the peer does not mistake incomplete data for complete data.
 func abort(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	_ = c.Close()

@@ -43,7 +43,7 @@ func ends() []End {
 // A Tunnel describes a tunnel that has ended.
 type Tunnel struct {
 	Caller netip.AddrPort
-	// Account of the caller, "namespace/name". Empty: callers show no token.
+	// Account is the ServiceAccount of the caller, "namespace/name". Empty: callers need no token.
 	Account string
 	// Asked is the authority that the caller named. Empty: a plain TCP port.
 	Asked string
@@ -78,7 +78,7 @@ type tunnel struct {
 // silentSince returns when the latest byte was carried, or else when the caller came.
 func (t *tunnel) silentSince() time.Time { return t.began.Add(time.Duration(t.active.Load())) }
 
-// abort resets both sides because of end. The first end counts.
+// abort resets both sides because of end. If abort is called again, the first end remains.
 func (t *tunnel) abort(end End) {
 	t.cut.CompareAndSwap(nil, &end)
 	abort(t.caller)
@@ -109,7 +109,7 @@ func (t *tunnel) ended() {
 	t.done(Closed)
 }
 
-// failed returns which side failed with err, and how.
+// failed returns the End for err, the error of one side.
 func (t *tunnel) failed(err error) End {
 	reset, lost := CallerReset, CallerLost
 	if i, ok := information(t.destination); ok && i.State == tcpClose {

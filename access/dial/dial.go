@@ -49,7 +49,7 @@ type RefusedError struct {
 	Proxy, Address string
 	// Status is the HTTP status. For example, 403: the destination is not open. 503: a limit is reached.
 	Status int
-	// Reason is the proxy's.
+	// Reason is the reason that the proxy gives.
 	Reason string
 }
 
