@@ -21,7 +21,7 @@ type Pool struct {
 
 type caller struct {
 	shares int
-	held   int64 // by them
+	held   int64 // by these shares
 	turns  *semaphore.Weighted
 }
 
@@ -30,7 +30,7 @@ func NewPool(size, turn int64) *Pool {
 	return &Pool{free: size, turn: turn, callers: map[string]*caller{}}
 }
 
-// Free returns how much no caller holds.
+// Free returns how much of the pool is free.
 func (p *Pool) Free() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ type Share struct {
 	size    int64
 }
 
-// Share returns an empty share for the caller at an address with a port. Release it.
+// Share returns an empty share for the caller at remote, "host:port". The caller of Share must release it.
 func (p *Pool) Share(remote string) *Share {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -70,8 +70,8 @@ func (p *Pool) Share(remote string) *Share {
 	return &Share{of: p, address: host, caller: p.callers[host]}
 }
 
-// Take takes n more, or gives back -n. False: the caller would hold more than what is still free. So alone it gets half at most,
-// and a part is always left for the others.
+// Take takes n more, or gives back -n if n is negative. It returns false if the caller would then hold more than what is still
+// free. So a single caller gets at most half, and a part is always left for other callers.
 func (s *Share) Take(n int64) bool {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
@@ -99,8 +99,8 @@ func (s *Share) richest() (most *caller) {
 // Size returns how much s holds.
 func (s *Share) Size() int64 { return s.size }
 
-// Turn waits until work of size n can run, at most the turn of the pool. So the work of one caller is never ahead of another
-// caller's by more than one turn. Call done after the work.
+// Turn waits until work of size n can run. n must not exceed the turn of the pool. So the work of one caller is never ahead
+// of another caller's by more than one turn. Call done after the work.
 func (s *Share) Turn(ctx context.Context, n int64) (done func(), err error) {
 	turns := s.caller.turns
 	if err := turns.Acquire(ctx, n); err != nil {
@@ -109,7 +109,7 @@ func (s *Share) Turn(ctx context.Context, n int64) (done func(), err error) {
 	return func() { turns.Release(n) }, nil
 }
 
-// Release gives everything back, once. A nil share holds nothing.
+// Release gives everything back. Further calls do nothing. A nil share holds nothing.
 func (s *Share) Release() {
 	if s == nil {
 		return

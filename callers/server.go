@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A Listener closes connections above the limits immediately, so that none waits. If all are taken, an address with fewer still
-// gets one: the address that holds most loses its oldest.
+// A Listener closes connections above the limits immediately, so that none waits. If all connections are in use, an address
+// with fewer connections still gets one: the address with the most connections loses its oldest.
 type Listener struct {
 	net.Listener
 	// Of divides the connections, one unit each.

@@ -28,9 +28,9 @@ const (
 	longestError = 16 * time.Second
 )
 
-// Client returns the question in a datagram. False: it must not be answered, as messages of peers and
-// servers, broadcasts, control and private messages. It ignores extension fields and MACs, as RFC 5905
-// permits: the server has no keys.
+// Client returns the question in a datagram. It returns false for a datagram that must not be
+// answered, such as a message of a peer or a server, a broadcast, or a control or private message. It
+// ignores extension fields and MACs, as RFC 5905 permits: the server has no keys.
 func Client(datagram []byte) (protocol.Packet, bool) {
 	var q protocol.Packet
 	if len(datagram) < protocol.PacketSizeBytes || len(datagram)%4 != 0 {

@@ -32,8 +32,8 @@ type Server struct {
 // NewServer returns a Server that answers no client before Serve.
 func NewServer(clock Clock, m *Metrics) *Server { return &Server{clock: clock, metrics: m} }
 
-// Serve answers the hosts of n from now on. It ignores the broadcast address, since the answer
-// would reach all hosts.
+// Serve makes s answer the hosts of n. It ignores the broadcast address, since the answer would
+// reach all hosts.
 func (s *Server) Serve(n network.Network) {
 	s.clients.Store(&network.Range{First: network.HostAddress(n.CIDR, 1), Last: network.HostAddress(n.CIDR, -1)})
 }

@@ -1,4 +1,4 @@
-// Package version says which build of a program runs.
+// Package version reports which build of a program runs.
 package version
 
 import (

@@ -35,7 +35,7 @@ const (
 // ErrChecking is the status while a first check runs.
 var ErrChecking = errors.New("checking for address conflicts")
 
-// A Look is one look at the kernel's neighbor table.
+// A Look is the result of reading the kernel's neighbor table once.
 type Look struct {
 	// Table holds the addresses that the kernel has an entry for.
 	Table map[netip.Addr]device.Neighbor
@@ -59,7 +59,7 @@ type Actions struct {
 	Probe []netip.Addr
 	// Verdict is nil while the check runs.
 	Verdict *Verdict
-	// Again is when to look again.
+	// Again is after which time to look again.
 	Again time.Duration
 }
 
@@ -97,12 +97,13 @@ func Next(s State, n network.Network, l Look, now time.Time) (State, Actions) {
 	return s.probe(again, now), Actions{Probe: again, Again: lookInterval}
 }
 
-// covers reports whether the check is for these addresses: the plan may have changed.
+// covers reports whether the check is for exactly these addresses. It is not if the plan has
+// changed since.
 func (s State) covers(all []netip.Addr) bool {
 	return len(s.probed) == len(all) && !slices.ContainsFunc(all, func(a netip.Addr) bool { return s.probed[a].IsZero() })
 }
 
-// probe notes that addresses are probed now.
+// probe returns the state after addresses were probed at now.
 func (s State) probe(addresses []netip.Addr, now time.Time) State {
 	s.probed = maps.Clone(s.probed)
 	for _, a := range addresses {
@@ -111,7 +112,7 @@ func (s State) probe(addresses []netip.Addr, now time.Time) State {
 	return s
 }
 
-// take notes which addresses failed.
+// take returns the state after a look, which shows for which of all the kernel got no answer.
 func (s State) take(l Look, all []netip.Addr) State {
 	s.failed = maps.Clone(s.failed)
 	for _, a := range all {
@@ -122,7 +123,7 @@ func (s State) take(l Look, all []netip.Addr) State {
 	return s
 }
 
-// verdict returns nil while a host may still answer.
+// verdict returns the verdict on the addresses, or nil while a host may still answer.
 func (s State) verdict(n network.Network, l Look, now time.Time) *Verdict {
 	var answers []reported.UsedAddress
 	for _, a := range slices.SortedFunc(maps.Keys(l.Table), netip.Addr.Compare) {

@@ -43,9 +43,9 @@ type Backends struct {
 	written string
 }
 
-// New watches the objects of kube, nil outside of a cluster, and resolves external hosts through
-// lookup, until ctx ends. File caches the endpoints, unless it is empty. If it cannot be read,
-// New returns the error together with a usable value.
+// New returns Backends that watch the objects of kube, nil outside of a cluster, and resolve
+// external hosts through lookup, until ctx ends. file caches the endpoints, unless it is empty. If
+// file cannot be read, New returns the error together with a usable value.
 func New(ctx context.Context, kube *kube.Kube, lookup Lookup, file string, log *slog.Logger) (*Backends, error) {
 	b := &Backends{
 		kube: kube, file: file, log: log,
@@ -73,7 +73,8 @@ func New(ctx context.Context, kube *kube.Kube, lookup Lookup, file string, log *
 	return b, err
 }
 
-// Follow watches what n's backends need, until ctx ends, and stops resolving other hosts.
+// Follow watches the objects and external hosts of n's backends until ctx ends, and stops resolving
+// other hosts.
 func (b *Backends) Follow(ctx context.Context, n network.Network) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,8 +103,8 @@ func (b *Backends) Follow(ctx context.Context, n network.Network) {
 // Changed returns a channel that is closed when Endpoints may have changed since this call.
 func (b *Backends) Changed() <-chan struct{} { return b.signal.Changed() }
 
-// Endpoints returns the addresses to dial for x, sorted: for an external host behind an HTTP
-// proxy, the proxy's. Nil: nothing is known about x. Empty: x has no endpoints.
+// Endpoints returns the addresses to dial for x, sorted: for an external host behind an HTTP proxy,
+// the addresses of the proxy. Nil: nothing is known about x. Empty: x has no endpoints.
 func (b *Backends) Endpoints(x network.Backend) []netip.AddrPort {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,11 +166,11 @@ func (b *Backends) found(x network.Backend) []netip.AddrPort {
 	return []netip.AddrPort{}
 }
 
-// maxPossible limits the addresses that are dialed without knowing the VMs.
+// maxPossible limits the addresses that are dialed while the VMs are unknown.
 const maxPossible = 1024
 
-// possible returns where x may be: every address that the plan lets a VM have. It is for an edge
-// outside of a cluster. Envoy finds out which of them accept connections.
+// possible returns every address that the plan lets a VM have, with the port of x. It is for an
+// edge outside of a cluster. Envoy finds out which of them accept connections.
 func (b *Backends) possible(x network.Backend) []netip.AddrPort {
 	port := x.VMPort()
 	if port == 0 {

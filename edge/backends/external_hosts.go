@@ -54,7 +54,7 @@ type externalHosts struct {
 	known map[string]*externalHost
 }
 
-// An externalHost is the state of one host. Addresses is the last good answer, nil if there was
+// An externalHost is the state of one host. addresses is the last good answer, nil if there was
 // none.
 type externalHost struct {
 	stop      context.CancelFunc
@@ -121,8 +121,8 @@ func (h *externalHosts) resolve(ctx context.Context, name string, x *externalHos
 	}
 }
 
-// addresses returns the last good answer for a host, nil if there was none. Tried: a lookup has
-// finished.
+// addresses returns the last good answer for a host, nil if there was none. tried reports whether a
+// lookup has finished.
 func (h *externalHosts) addresses(name string) (all []netip.Addr, tried bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,10 +139,10 @@ const (
 	behindGateway    = "it is in a client network, which edges reach only through the gateway"
 )
 
-// refusalReason returns why an address must not be dialed for x, an external host, whatever DNS
-// answers: addresses of the edge, of the network, inside the management cluster, or of no host.
-// Empty: it may be dialed. Own are the edge's interface addresses. An HTTP proxy may be inside
-// the management cluster, whose administrator configured it.
+// refusalReason returns why a must not be dialed for x, an external host, or the empty string. It
+// refuses addresses of the edge and of the network, addresses in client networks and inside the
+// management cluster, and special-purpose addresses. own are the edge's interface addresses. An
+// HTTP proxy may be inside the management cluster, whose administrator configured it.
 func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a netip.Addr) string {
 	block, special := network.SpecialBlock(a)
 	switch {

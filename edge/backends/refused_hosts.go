@@ -8,7 +8,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// RefusedHosts returns the Names of the external backends with an address inside the management cluster or
+// RefusedHosts returns the names of the external backends with an address inside the management cluster or
 // in a client network, sorted. The DNS servers of these names decide when the result changes.
 func (b *Backends) RefusedHosts() []string {
 	b.mu.Lock()

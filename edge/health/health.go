@@ -22,7 +22,7 @@ const maxHeaders = 4 << 10
 
 // Serve serves GET /readyz (200, or 503 with ready's error), GET /metrics, and the questions in
 // more, as it serves /readyz, on a Unix socket until ctx ends; see rundir.Listen. With ?follow, a
-// question in more gets an answer at each change. Metrics may be nil.
+// question in more gets an answer at each change. metrics may be nil.
 func Serve(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
 	l, err := rundir.Listen(socket)
 	if err != nil {

@@ -91,7 +91,7 @@ func (s Stale) Error() string { return string(s) }
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
 
-// An AnswerFunc receives an answer: nil for yes. Due is when the server had to answer. While an
+// An AnswerFunc receives an answer: nil for yes. due is when the server had to answer. While an
 // answer is missing, the function is called repeatedly. See Away and Unanswered.
 type AnswerFunc func(err error, due time.Time)
 
@@ -115,7 +115,8 @@ func (h Health) FollowFresh(ctx context.Context, tell AnswerFunc) {
 // An event is one line of a server, or why there was none.
 type event struct{ err error }
 
-// follow counts silence from the last answer, however many connections there were since.
+// follow calls tell with each answer to path. It measures silence from the last answer, however
+// many connections there were since.
 func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
 	events := make(chan event)
 	go h.connect(ctx, path, no, events)
@@ -160,7 +161,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 	}
 }
 
-// connectOnce sends the answers of one connection. An error: there was none.
+// connectOnce sends the answers of one connection. It returns an error if there was none.
 func (h Health) connectOnce(ctx context.Context, path, no string, send func(error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

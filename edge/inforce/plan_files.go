@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/edge/sharedfiles"
 )
 
-// watcherPatience is how long the watcher must be away before a newer mounted plan counts. The kubelet
-// updates a mounted ConfigMap about a minute after a change.
+// watcherPatience is how long the watcher must be away before a newer mounted plan is used. The
+// kubelet updates a mounted ConfigMap about a minute after a change.
 const watcherPatience = time.Minute
 
 // maxPlan is the limit of a ConfigMap, in bytes.
@@ -65,7 +65,7 @@ func newPlanCopy(file string, log *slog.Logger) sharedfiles.Shared {
 	return sharedfiles.Shared{Name: file, Limit: maxPlan, Log: log, Unread: "plan of the watcher not read"}
 }
 
-// copyChanged returns the copy if it has changed, else nothing.
+// copyChanged returns the copy if it has changed, else the empty string.
 func (f *planFiles) copyChanged() (text string) {
 	f.copy.Follow(func(b []byte) error { text = string(b); return nil })
 	return text

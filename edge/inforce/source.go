@@ -1,6 +1,6 @@
-// Package inforce holds the view in force: from the files first, and from the ConfigMap once this
-// container has read it. A plan that cannot be served leaves the last known good plan in force.
-// Which file is newer is in plan_files.go.
+// Package inforce holds the View in force: the part of a plan that an edge serves. The plan comes
+// from files first, and from the ConfigMap once this container has read it. A plan that cannot be
+// served leaves the last known good plan in force. Which file is newer is in plan_files.go.
 package inforce
 
 import (
@@ -34,8 +34,8 @@ type Source struct {
 	last    string
 }
 
-// New reads the plan in file, and with kube also watches the ConfigMap. An error: the file has no
-// plan that can be served.
+// New reads the plan in file, and with kube also watches the ConfigMap. It returns an error if the
+// file has no plan that can be served.
 func New(file string, s Selection, kube *kube.Kube, log *slog.Logger) (*Source, error) {
 	files := planFiles{mounted: mountedFile{name: file}}
 	if err := files.mounted.read(); err != nil {
@@ -55,9 +55,9 @@ func New(file string, s Selection, kube *kube.Kube, log *slog.Logger) (*Source, 
 	return out, nil
 }
 
-// Publish makes Run store each plan in file, unless it is empty, for a Source with Follow. If file
-// is newer than the mounted one, as after a restart without the API server, its plan is in force at
-// once. Call it before Current and Run.
+// Publish makes Run store each plan in file, for the Follow of another container's Source. If file
+// is empty, Publish does nothing. If file is newer than the mounted plan, as after a restart
+// without the API server, the plan in file is in force immediately. Call it before Current and Run.
 func (s *Source) Publish(file string) {
 	if file == "" {
 		return
@@ -69,8 +69,8 @@ func (s *Source) Publish(file string) {
 }
 
 // Follow makes s follow the plan that another container stores in file with Publish. Until file
-// exists, s follows its own. Away reports whether that container has stopped. A minute after
-// that, s follows its own file again if it is newer. Call it before Current and Run.
+// exists, s follows its own file. away reports whether that container has stopped. A minute after
+// it stopped, s follows its own file again if that is newer. Call it before Current and Run.
 func (s *Source) Follow(file string, away func() bool) {
 	s.files.follow(file, away, s.log)
 	s.poll()
@@ -120,7 +120,7 @@ func (s *Source) inForce() string {
 	return s.last
 }
 
-// followsObject reports whether the ConfigMap was read, so that files no longer count.
+// followsObject reports whether the ConfigMap was read, so that files are no longer used.
 func (s *Source) followsObject() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

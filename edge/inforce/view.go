@@ -28,7 +28,7 @@ type View struct {
 	Cluster network.Cluster
 	Network network.Network
 	Edge    network.Edge
-	// Endpoints of the plan, with the origin of each.
+	// Endpoints are the endpoints of the plan, with the origin of each.
 	Endpoints []network.Endpoint
 }
 

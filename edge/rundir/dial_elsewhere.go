@@ -10,5 +10,5 @@ import (
 	"net"
 )
 
-// Dial is an error: edges run on Linux only.
+// Dial returns an error: edges run on Linux only.
 func Dial(context.Context, string) (*net.UnixConn, error) { return nil, errors.ErrUnsupported }

@@ -19,7 +19,7 @@ import (
 const (
 	// maxBootsFile is enough for several thousand VMs.
 	maxBootsFile = 1 << 20
-	// bootsForget is how often addresses are forgotten that are no longer their VM's.
+	// bootsForget is how often addresses are forgotten that their VMs no longer have.
 	bootsForget = 10 * time.Second
 )
 
@@ -38,19 +38,19 @@ type BootsFile struct {
 	changed bool
 }
 
-// bootSteps are those of the VM that has an address.
+// bootSteps are the boot steps of the VM that has an address.
 type bootSteps struct {
 	vm string
 	at map[network.BootStep]time.Time
 }
 
-// NewBootsFile returns a BootsFile that replaces the named file. A step counts only for the VM with the MAC that macOf returns
-// for the address. Nil: MACs are not checked.
+// NewBootsFile returns a BootsFile that replaces the named file. A step is stored only if macOf returns a MAC of the VM for
+// the address. If macOf is nil, MACs are not checked.
 func NewBootsFile(name string, leases *LeaseNames, macOf func(netip.Addr) string) *BootsFile {
 	return &BootsFile{name: name, leases: leases, macOf: macOf, seen: map[netip.Addr]bootSteps{}}
 }
 
-// Saw notes a step of the VM at an address. It ignores an empty step, and an address without the lease of a VM.
+// Saw records a step of the VM at an address. It ignores an empty step, and an address without the lease of a VM.
 func (f *BootsFile) Saw(a netip.Addr, step network.BootStep) {
 	if f == nil || step == "" {
 		return
@@ -94,7 +94,7 @@ func (f *BootsFile) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// current returns what was seen, and whether it changed since the last call. It forgets addresses that are no longer their VM's.
+// current returns what was seen, and whether it changed since the last call. It forgets addresses that their VMs no longer have.
 func (f *BootsFile) current() (all Boots, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,8 +114,8 @@ func (f *BootsFile) current() (all Boots, changed bool) {
 	return all, changed
 }
 
-// FollowBoots calls set with what a server stored in the named file, at each change, until ctx ends. Other servers' steps do not
-// count: a VM may have taken it over.
+// FollowBoots calls set with the boot steps in the named file, which the server of writes, at each change until ctx ends. It
+// ignores steps that only other servers can see, since a VM may have compromised the server.
 func FollowBoots(ctx context.Context, name string, of network.Service, set func(Boots), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxBootsFile, Log: log, Unread: "boots of VMs not read"}
 	file.followUntil(ctx, func(b []byte) error {

@@ -34,7 +34,7 @@ type LeaseNames struct {
 	file    Shared
 }
 
-// NewLeaseNames returns the names in the file of kube.Leases. It need not exist yet.
+// NewLeaseNames returns the names in the cache file of kube.Leases. The file need not exist yet.
 func NewLeaseNames(file string, log *slog.Logger) *LeaseNames {
 	return &LeaseNames{started: time.Now(), file: Shared{Name: file, Limit: maxLeaseFile, Log: log, Unread: "cached leases not read"}}
 }

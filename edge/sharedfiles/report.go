@@ -1,4 +1,5 @@
-// This file passes the report of an edge from a container without access to the API server to the one that writes it there.
+// This file passes the report of an edge from a container without access to the API server to the container that writes it
+// to the API server.
 
 package sharedfiles
 
@@ -19,7 +20,7 @@ type ReportFile struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// report is the writer's own, once known. Parts add fields to it.
+	// report is the writer's own report, once known. parts add fields to it.
 	report  reported.EdgeReport
 	known   bool
 	parts   map[string]func(*reported.EdgeReport)

@@ -1,6 +1,6 @@
-// Package sharedfiles is how the containers of an edge inform each other: through files in directories with one
-// writer each. Most containers have no token for the API server. They get the plan, leases and keys, and pass
-// on reports, also after a restart.
+// Package sharedfiles passes data between the containers of an edge, through files in directories with one
+// writer each. Most containers have no token for the API server. They read the plan, leases and keys from such
+// files, and store reports in them. The files survive a restart of a container.
 package sharedfiles
 
 import (
@@ -32,7 +32,7 @@ const (
 // not notice.
 const ReadInterval = time.Second
 
-// A Shared is a file of another container, which may be hostile: it cannot make the reader read another file,
+// A Shared is a file of another container. A hostile container cannot make the reader read another file,
 // wait, or read more than Limit bytes.
 type Shared struct {
 	// Name is the path, and Limit the most bytes that are read.

@@ -1,5 +1,5 @@
-// This file passes the published keys of the API server from the watcher to the access proxy, which has no token. It outlives
-// the containers, so the last good keys are known without the API server.
+// This file passes the published keys of the API server from the watcher to the access proxy, which has no token. The file
+// outlives the containers, so the last good keys are known without the API server.
 
 package sharedfiles
 
@@ -70,7 +70,7 @@ type TokenKeys struct {
 	keys atomic.Pointer[access.Keys]
 }
 
-// NewTokenKeys reads file, which need not exist yet.
+// NewTokenKeys returns the TokenKeys of file, which need not exist yet.
 func NewTokenKeys(file string, log *slog.Logger) *TokenKeys {
 	k := &TokenKeys{file: Shared{Name: file, Limit: access.MaxKeysFile, Log: log, Unread: "keys of the API server not read"}}
 	k.keys.Store(&access.Keys{})
@@ -78,10 +78,10 @@ func NewTokenKeys(file string, log *slog.Logger) *TokenKeys {
 	return k
 }
 
-// Current returns the keys in force. None: the file does not exist yet.
+// Current returns the keys that were read last. It returns no keys while the file does not exist.
 func (k *TokenKeys) Current() access.Keys { return *k.keys.Load() }
 
-// Run follows the file until ctx ends. A file without keys changes nothing.
+// Run reads the file at each change until ctx ends. A file without keys does not replace the keys.
 func (k *TokenKeys) Run(ctx context.Context) { k.file.followUntil(ctx, k.use) }
 
 func (k *TokenKeys) use(b []byte) error {

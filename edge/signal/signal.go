@@ -13,8 +13,8 @@ type Signal struct {
 	ch chan struct{}
 }
 
-// Changed returns a channel that is closed at the next change. Take it, then read the state, then wait: this
-// misses no change.
+// Changed returns a channel that is closed at the next change. Call Changed before reading the state, and
+// wait on the channel afterwards, so that no change is missed.
 func (s *Signal) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,7 @@ func ListenShared(ctx context.Context, device string, addr netip.AddrPort, count
 	return s, nil
 }
 
-// lockAddress binds a socket that receives nothing.
+// lockAddress binds the lock, a socket that receives nothing, to addr. See ListenShared.
 func lockAddress(device string, addr netip.AddrPort) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Control returns a function for net.Dialer and net.ListenConfig that binds a socket to device and sets options to 1. Nil:
-// device is empty.
+// Control returns a function for net.Dialer and net.ListenConfig that binds a socket to device and sets options to 1. It
+// returns nil if device is empty.
 func Control(device string, options ...int) func(network, address string, c syscall.RawConn) error {
 	if device == "" {
 		return nil
@@ -62,8 +62,8 @@ func Dialer(device string) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: Control(device)}
 }
 
-// DialFrom connects to an IPv4 address through device, from an address of it. The kernel chooses the port when it connects:
-// connections to different hosts may have the same one.
+// DialFrom connects to the IPv4 address to through device, from an address of device. The kernel chooses the port when it
+// connects: connections to different hosts may have the same one.
 func DialFrom(ctx context.Context, device string, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 	bind := Control(device)
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: func(network, address string, c syscall.RawConn) error {
@@ -124,7 +124,7 @@ func ListenPackets(ctx context.Context, device string, at ...netip.AddrPort) (co
 	return conns, nil
 }
 
-// unshare keeps other sockets away from the address of c.
+// unshare prevents other sockets from binding the address of c.
 func unshare(c *net.UDPConn) error {
 	return DescriptorOf(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 0) })
 }

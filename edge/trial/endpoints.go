@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// endpoint finds out whether a backend answers.
+// endpoint returns the problems of a backend that must answer. Nil: it answers.
 func (w tool) endpoint(ctx context.Context, t network.Trial) problem.Problems {
 	state, err := w.handshake(ctx, t)
 	var notTLS tls.RecordHeaderError
@@ -38,7 +38,7 @@ func (w tool) endpoint(ctx context.Context, t network.Trial) problem.Problems {
 	return nil
 }
 
-// refuses finds out whether nothing answers.
+// refuses returns a problem if a server answers with TLS, or with other data, where none must.
 func (w tool) refuses(ctx context.Context, t network.Trial) problem.Problems {
 	_, err := w.handshake(ctx, t)
 	var notTLS tls.RecordHeaderError
@@ -62,7 +62,7 @@ func (w tool) handshake(ctx context.Context, t network.Trial) (tls.ConnectionSta
 	return u.ConnectionState(), nil
 }
 
-// ended says how a connection ended.
+// ended returns the problem that err, the end of a connection, shows.
 func ended(err error) problem.Problems {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -17,7 +17,7 @@ import (
 const (
 	// failoverInterval is how often a new connection is tried.
 	failoverInterval = 50 * time.Millisecond
-	// failoverAnswers is how long each may take. A SYN that is lost is sent again after one second.
+	// failoverAnswers is how long each connection may take. A SYN that is lost is sent again after one second.
 	failoverAnswers = 500 * time.Millisecond
 	// failoverLimit is the longest gap that is ok. An edge notices within two seconds that its peer lost the network.
 	failoverLimit = 5 * time.Second
@@ -66,7 +66,7 @@ type gaps struct {
 	last         time.Time
 	longest      time.Duration
 	made, failed int
-	// uses are the MACs of the hosts that connections went to, each once.
+	// uses are the MACs of the hosts that connections went to, without duplicates.
 	uses []string
 }
 
@@ -82,7 +82,8 @@ func (w tool) macTo(a netip.Addr) string {
 	return w.kernel.MACOf(a)
 }
 
-// next returns g after one more try, which ended with err at now. It went to the host with a MAC, empty if unknown.
+// next returns g after one more try, which ended with err at now. by is the MAC of the host that the connection went
+// to, empty if unknown.
 func (g gaps) next(err error, by string, now time.Time) gaps {
 	if err != nil {
 		g.failed++
@@ -95,7 +96,7 @@ func (g gaps) next(err error, by string, now time.Time) gaps {
 	return g
 }
 
-// judge returns what g shows at the end of the trial.
+// judge returns the result of the trial, which ends at now.
 func (g gaps) judge(now time.Time) problem.Problems {
 	longest := max(g.longest, now.Sub(g.last)).Round(10 * time.Millisecond)
 	args := problem.Args{"gap": {longest.String()}, "made": {strconv.Itoa(g.made)}, "failed": {strconv.Itoa(g.failed)}, "time": {now.Sub(g.last).Round(time.Second).String()}}

@@ -15,7 +15,8 @@ import (
 // questions is how often a name is queried over UDP, which may lose packets.
 const questions = 3
 
-// resolves finds out whether the server answers t.Want. Without t.Want, it must answer no address.
+// resolves returns a problem if the server does not answer with the addresses t.Want. If t.Want is
+// empty, the server must not answer with any address.
 func (w tool) resolves(ctx context.Context, t network.Trial) problem.Problems {
 	for _, transport := range []string{"udp", "tcp"} {
 		answer, err := w.ask(ctx, transport, t)

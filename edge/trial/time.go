@@ -22,7 +22,8 @@ const (
 	worthSaying = time.Second
 )
 
-// time finds out whether a server gives the time.
+// time returns a problem if the server at an address gives no time, or a time that differs from
+// this node's clock.
 func (w tool) time(ctx context.Context, at netip.AddrPort) problem.Problems {
 	c, err := w.dialer.DialContext(ctx, "udp4", at.String())
 	if err != nil {

@@ -40,7 +40,7 @@ type Options struct {
 	Unreachable []netip.AddrPort
 }
 
-// A tool tries on one device.
+// A tool runs trials on one device.
 type tool struct {
 	device string
 	mac    net.HardwareAddr
@@ -50,7 +50,7 @@ type tool struct {
 	kernel *device.Meter
 }
 
-// newTool returns a tool for the device of o. Close it.
+// newTool returns a tool for the device of o. The caller closes it.
 func newTool(o Options) (tool, error) {
 	ifi, err := net.InterfaceByName(o.Device)
 	if err != nil {
@@ -66,7 +66,7 @@ func newTool(o Options) (tool, error) {
 
 func (w tool) close() { w.kernel.Close() }
 
-// Run tries everything once. The hosts of the shared addresses come first, since they explain other failures. The rest is in the
+// Run runs each trial once. The hosts of the shared addresses come first, since they explain other failures. The rest is in the
 // order of the trials.
 func Run(ctx context.Context, o Options) ([]network.TrialResult, error) {
 	w, err := newTool(o)

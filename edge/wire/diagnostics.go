@@ -40,7 +40,8 @@ type DiagnosticsPart struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// ReadDiagnostics reads a document. It ignores unknown fields. A newer version is an error: fields may mean something else.
+// ReadDiagnostics parses a document. It ignores unknown fields. It returns an error for a newer version, whose fields may have
+// another meaning.
 func ReadDiagnostics(b []byte) (Diagnostics, error) {
 	var d Diagnostics
 	if err := json.Unmarshal(b, &d); err != nil {

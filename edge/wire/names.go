@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Prefix of every annotation and label key of oooi.
+	// Prefix begins every annotation and label key of oooi.
 	Prefix = "hostedcluster.densityops.com/"
 	// Owner is the value of LabelPartOf and LabelManagedBy, and the field manager of oooi.
 	Owner = "oooi"
@@ -36,7 +36,8 @@ const (
 	AccessObject        = network.AccessObject
 	AccessServicePrefix = network.AccessObject + "-"
 
-	// ServiceAccount of every edge. Its Role and RoleBinding have the same name.
+	// ServiceAccount is the ServiceAccount of every edge. Its Role and RoleBinding have the same
+	// name.
 	ServiceAccount = NameEdge
 )
 

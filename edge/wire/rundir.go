@@ -22,8 +22,8 @@ const (
 	// KeysFile is the JSON Web Key Set with which the API server signs tokens, read by the watcher while the
 	// plan names ServiceAccounts that may use Access.
 	KeysFile = "keys.json"
-	// ReportFile is a report for the operator. The failover agent adds those of the proxy, the NTP server and
-	// Access to its own, which the watcher writes to the API server.
+	// ReportFile is a report for the operator. The failover agent adds the reports of the proxy, the NTP
+	// server and Access to its own. The watcher writes the whole report to the API server.
 	ReportFile = "report.json"
 	// BootsFile has the boot steps that the DNS server or the proxy saw. The DHCP server reads it.
 	BootsFile = "boots.json"
@@ -69,7 +69,7 @@ func WatchArguments(services []network.Service, program string) []string {
 
 // A RunMount is one directory of RunDir, as a container sees it.
 type RunMount struct {
-	// Name of the directory: a program or XDS.
+	// Name is the name of the directory: a program or XDS.
 	Name     string
 	ReadOnly bool
 }

@@ -1,4 +1,4 @@
-// This file makes clients of the API server list again after it was away.
+// This file makes clients list objects again after the API server was unavailable.
 
 package wire
 
@@ -14,7 +14,8 @@ func ListAfterFailure(next http.RoundTripper) http.RoundTripper { return watches
 
 type watches struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper. The error of a watch has no cause, unless its context has ended.
+// RoundTrip implements http.RoundTripper. It removes the cause from the error of a watch, so that client-go lists again,
+// unless the context of the watch has ended.
 func (w watches) RoundTrip(request *http.Request) (*http.Response, error) {
 	out, err := w.next.RoundTrip(request)
 	if err != nil && request.Context().Err() == nil && request.URL.Query().Has("watch") {
