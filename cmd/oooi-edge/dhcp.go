@@ -146,8 +146,8 @@ func bootingVMs(n network.Network, store dhcp.Store, vms reply.VMs) map[string]b
 	return out
 }
 
-// leases returns the lease store and the VMs. In a cluster, leases are objects, cached in the run directory, else
-// files. The function keeps both up to date until its context ends.
+// leases returns the lease store, the VMs, and a function that keeps both up to date until its context ends. In a
+// cluster, leases are Lease objects, cached in the run directory. Otherwise they are in files in dir.
 func leases(ctx context.Context, f serverFlags, source *inforce.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
 	if kube == nil {
 		files, err := leasefile.Open(dir)

@@ -46,7 +46,7 @@ type partSource struct {
 	name string
 	// most is the largest size of the part in bytes.
 	most int
-	// read returns a list of at most so many bytes. cut: there is more.
+	// read returns a list of at most most bytes. cut reports whether there is more.
 	read func(ctx context.Context, most int) (items []json.RawMessage, cut bool, err error)
 }
 
@@ -106,7 +106,7 @@ func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	return p
 }
 
-// fit returns how many of items fit into a list of so many bytes.
+// fit returns how many of items fit into a list of at most most bytes.
 func fit(items []json.RawMessage, most int) int {
 	size := len("[]")
 	for i, item := range items {
@@ -140,7 +140,7 @@ func rawList[T any](all []T) (out []json.RawMessage) {
 	return out
 }
 
-// kernelSources describe the network namespace of this program.
+// kernelSources returns sources that describe the network namespace of this program.
 func kernelSources() []partSource {
 	return []partSource{
 		{"links", 64 << 10, ofKernel((*device.Dump).Links)},
@@ -164,7 +164,7 @@ func ofKernel[T any](read func(*device.Dump) ([]T, error)) func(context.Context,
 	}
 }
 
-// envoySources describe the Envoy that uses runDir, if the edge has the proxy.
+// envoySources returns sources that describe the Envoy of runDir, if the edge has the proxy.
 func envoySources(runDir string) []partSource {
 	if _, err := os.Stat(wire.Dir(runDir, wire.Envoy)); errors.Is(err, fs.ErrNotExist) {
 		return []partSource{{"envoy", 1 << 10, func(context.Context, int) ([]json.RawMessage, bool, error) {

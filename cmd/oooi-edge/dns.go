@@ -46,7 +46,7 @@ are refused, or forwarded to its upstream servers.`,
 	return c
 }
 
-// parseListen returns the zero value for an empty flag.
+// parseListen parses the flag --listen. If it is empty, the result is zero.
 func parseListen(s string) (netip.AddrPort, error) {
 	if s == "" {
 		return netip.AddrPort{}, nil

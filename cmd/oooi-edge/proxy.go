@@ -165,7 +165,7 @@ func (f *serverFlags) bootsOfProxy(source *inforce.Source, macOf func(netip.Addr
 	return sharedfiles.NewBootsFile(wire.File(f.runDir, f.program, wire.BootsFile), leases, macOf)
 }
 
-// serveOn serves Envoy on a socket.
+// serveOn listens on a Unix socket, and calls serve.
 func serveOn(socket string, serve func(net.Listener) error) error {
 	l, err := rundir.ListenOpen(socket)
 	if err == nil {

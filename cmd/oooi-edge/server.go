@@ -63,7 +63,7 @@ func (f *serverFlags) addPlan(c *cobra.Command) {
 // inPod reports whether the server runs in the pod of an edge.
 func (f *serverFlags) inPod() bool { return f.watch || f.watchedBy != "" }
 
-// log writes lines for people. In a pod, it writes JSON.
+// log returns a logger that writes lines for people, or JSON in a pod.
 func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
 	var h slog.Handler = slog.NewTextHandler(c.ErrOrStderr(), nil)
 	if f.inPod() {
@@ -72,7 +72,7 @@ func (f *serverFlags) log(c *cobra.Command) *slog.Logger {
 	return slog.New(h).With("server", f.program)
 }
 
-// on follows the interface of the network until ctx ends.
+// on returns the interface of the network, which follows changes in the kernel until ctx ends.
 func (f *serverFlags) on(ctx context.Context) (serving.Interface, error) {
 	w, err := device.Watch(ctx, f.device)
 	return serving.Interface{Name: f.device, InPod: f.inPod(), Watcher: w}, err
@@ -87,7 +87,7 @@ func (f *serverFlags) managementDevice(named string) (string, error) {
 	return kube.Default("/", f.podinfo)
 }
 
-// open reads the plan, and creates this server's directory. Without --watch, there is no kube.
+// open reads the plan, and creates this server's directory. Without --watch, the returned Kube is nil.
 func (f *serverFlags) open(log *slog.Logger) (*inforce.Source, *kube.Kube, error) {
 	if f.runDir != "" {
 		if err := rundir.MakeDir(wire.Dir(f.runDir, f.program)); err != nil {
