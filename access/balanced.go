@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// loadBalancers is Target.Name of a tunnel of a load balancer. No other destination has this name.
+// loadBalancers is the Target.Name of tunnels through load balancers. No other destination has this name.
 const loadBalancers = network.AccessLoadBalancers
 
 // balancedIdleLimit is how long both sides of a tunnel of a load balancer may be silent.

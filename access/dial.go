@@ -137,7 +137,7 @@ func (d *dialer) attempt(ctx context.Context, from netip.Addr, to netip.AddrPort
 			abort(conn)
 		}
 	}
-	if err == nil || ctx.Err() == nil { // A canceled attempt says nothing about the address.
+	if err == nil || ctx.Err() == nil { // A canceled attempt does not show whether the address accepts.
 		d.note(to, err == nil)
 	}
 	return conn, err

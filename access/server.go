@@ -1,4 +1,4 @@
-// This file accepts callers, reads what they ask for, and opens tunnels as a Policy says. The caller chooses the sockets.
+// This file accepts callers, and opens the tunnels that a Policy permits. Package edge/agent/servers opens the sockets.
 
 package access
 
@@ -186,8 +186,7 @@ func addressOf(c net.Conn) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// accept handles c in a goroutine. It returns false if c must wait for room. Callers of plain TCP ports send no request, so they
-// never wait.
+// accept handles c in a goroutine. It returns false if c must wait for room. Callers of plain TCP ports never wait.
 func (s *Server) accept(c *call) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ const (
 	maxRemoving = 256
 	// tries is how often one message is decided at most, while other writers keep changing the address.
 	tries = 4
-	// again is the interval at which writes of late leases (Server.late) are retried.
+	// again is the interval at which late leases (Server.late) are written again.
 	again = recent.FailedFor
 )
 
@@ -59,7 +59,8 @@ type Server struct {
 	// It must return immediately. Nil: they are only counted.
 	Discovered func(vm string)
 	// WhoHas asks the network for the MAC of the host that has an address. Empty: no host answered before the context
-	// ended. Proven: the host answered just now. It is called concurrently. Nil: addresses are offered without a probe.
+	// ended. proven reports whether the host answered just now. It is called concurrently. Nil: addresses are offered
+	// without a probe.
 	WhoHas func(context.Context, netip.Addr) (mac string, proven bool, err error)
 	// Knows reports whether the kernel knows the MAC for an address, so that a reply does not wait for ARP. It is called
 	// concurrently. Nil: no MAC is known.

@@ -168,7 +168,7 @@ func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse,
 	return out
 }
 
-// Follow updates the gauges and calls report until ctx ends. Report must return immediately, and may be
+// Follow updates the gauges and calls report until ctx ends. report must return immediately, and may be
 // nil.
 func (s *Server) Follow(ctx context.Context, report func(reported.DHCPReport)) {
 	every(ctx, reportEvery, func() {

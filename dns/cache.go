@@ -1,4 +1,4 @@
-// This file caches the answers of upstream resolvers for one view. It is pure: the caller passes the time, and locks.
+// This file caches the answers of upstream resolvers for one view. It reads no clock: the caller passes the time, and locks.
 
 package dns
 
@@ -20,7 +20,7 @@ const (
 	entryBytes = 512
 	// maxCached is the size of the largest answer in the cache, in octets.
 	maxCached = 4096
-	// maxTTL limits the TTL of an answer, and maxNegativeTTL that of an answer that denies the name or the type.
+	// maxTTL limits the TTL of an answer. maxNegativeTTL limits the TTL of an answer that denies the name or the type.
 	maxTTL, maxNegativeTTL = time.Hour, 30 * time.Minute
 	// failedFor is how long a question is not sent again after upstreams failed (RFC 9520 section 3.2: 1 s to 5 min).
 	failedFor = 5 * time.Second

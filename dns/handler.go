@@ -238,7 +238,7 @@ const beyond = "beyond the network"
 
 // senderAt returns the client for a UDP query that arrived in a group of sockets, without Known. A VM can invent
 // addresses. So in each group, all addresses of the network without a MAC are one client, and all hosts beyond it another.
-// Present: an answer need not wait for ARP.
+// present reports whether an answer need not wait for ARP.
 func (h *Handler) senderAt(a netip.Addr, group uint8) (c shares.Client, present bool) {
 	if h.options.MACs == nil {
 		return shares.Client{Address: a}, true

@@ -16,7 +16,7 @@ const (
 	limit = 32
 	// window is the period in which questions are counted.
 	window = time.Second
-	// Above the limit, one question of leak is answered, by chance: a VM can forge sources, and so
+	// Above the limit, one in leak questions is answered, at random: a VM can forge sources, and so
 	// use up another VM's limit.
 	leak = 4
 	// counters is the number of counters of a Limiter. Each counter takes one byte.

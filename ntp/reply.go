@@ -19,7 +19,7 @@ const (
 	// reference is the conventional identifier of a server that serves its own host's clock, 127.127.1.1. So
 	// a node that takes its time from a VM cannot detect the loop.
 	reference = 0x7f7f0101
-	// precision of the clock as log2 seconds: a microsecond.
+	// precision is the precision of the clock as log2 seconds: a microsecond.
 	precision = -20
 	// notSynchronized is the kiss code "INIT" (RFC 5905, section 7.4): the node's clock is not synchronized
 	// yet.

@@ -1,5 +1,6 @@
 // This file reads and writes the file of leases. Each line is a change of the lease on an address; the last change of an
-// address counts. After the lines of one flush comes a line with their checksum. A new file is written whole, then renamed.
+// address is the current one. After the lines of one flush comes a line with their checksum. A new file is written whole,
+// then renamed.
 
 package leasefile
 
@@ -36,7 +37,7 @@ type journal struct {
 	file *os.File
 	// size is the length of all durable lines in bytes. first is the length of the lines that newJournal wrote.
 	size, first int64
-	// torn: after size there may be lines of a failed write. Unnamed: the renaming of the file may not be durable yet.
+	// torn: after size there may be lines of a failed write. unnamed: the renaming of the file may not be durable yet.
 	torn, unnamed bool
 }
 
@@ -71,7 +72,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// write appends changes durably. After an error, none of the changes counts.
+// write appends changes durably. After an error, none of the changes is written.
 func (j *journal) write(changes []change) error {
 	if j.unnamed {
 		if err := syncDir(j.dir); err != nil {

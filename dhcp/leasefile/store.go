@@ -32,7 +32,7 @@ type Store struct {
 	journal  journal
 
 	mu sync.Mutex
-	// changing has the addresses of leases that are being written. Changed is notified after each write.
+	// changing has the addresses of leases that are being written. changed is notified after each write.
 	changing map[netip.Addr]bool
 	changed  sync.Cond
 	// version numbers the applied changes. It distinguishes equal leases that were written at different times.
@@ -41,7 +41,7 @@ type Store struct {
 	next *batch
 }
 
-// A batch is flushed as a whole. Done is closed after that. Err is why the changes are not durable.
+// A batch is flushed as a whole. done is closed after that. err is why the changes are not durable.
 type batch struct {
 	changes []change
 	done    chan struct{}

@@ -129,7 +129,7 @@ func (t *Table) OfVM(name string) []network.Lease {
 	return t.at(t.byVM[name])
 }
 
-// OfVMs returns the leases of all VMs whose names are selected, in no order. Selected is called
+// OfVMs returns the leases of all VMs whose names are selected, in no order. selected is called
 // once for each name, and must not use the table.
 func (t *Table) OfVMs(selected func(name string) bool) []network.Lease {
 	t.mu.RLock()

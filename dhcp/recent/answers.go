@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// silentFor is how long an address without an answer needs no probe. AnsweredFor is how long an answer counts, and
-	// unprovenFor how long one from the kernel's neighbor table counts.
+	// silentFor is how long an address without an answer needs no probe. answeredFor is how long an answer is used,
+	// and unprovenFor how long one from the kernel's neighbor table is used.
 	silentFor, answeredFor, unprovenFor = 30 * time.Second, 5 * time.Minute, 10 * time.Second
 	// shownFor is how long a conflict is shown after the last answer.
 	shownFor = time.Hour
@@ -103,7 +103,7 @@ func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac stri
 	return x.MAC, x.Proven && count <= limit()
 }
 
-// Conflicts returns the addresses for which hosts without a lease answered in the last hour, sorted. Lease finds the
+// Conflicts returns the addresses for which hosts without a lease answered in the last hour, sorted. lease finds the
 // lease on an address. A VM can forge any of these conflicts.
 func (c *Answers) Conflicts(now time.Time, lease func(netip.Addr) (network.Lease, bool)) []reported.UsedAddress {
 	var out []reported.UsedAddress

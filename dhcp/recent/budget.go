@@ -1,4 +1,4 @@
-// This file limits spending in a window of time: for each key, and for all keys together.
+// This file limits spending in a window of time: for each key, such as a MAC, and for all keys together.
 
 package recent
 

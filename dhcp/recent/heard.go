@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// A message with a new transaction is a retry if it comes at least secondTry after the first one. SeriesGap
+	// A message with a new transaction is a retry if it comes at least secondTry after the first one. seriesGap
 	// is the longest time between two tries. Clients retry after two to four seconds.
 	secondTry, seriesGap = time.Second, 10 * time.Second
 	// heardFor is the minimum time for which a question is remembered.

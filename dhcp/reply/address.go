@@ -162,7 +162,8 @@ func (c client) excluded(a netip.Addr) bool {
 	return slices.ContainsFunc(c.n.DHCP.Exclude, func(r network.Range) bool { return r.Contains(a) })
 }
 
-// ours reports whether a belongs to an edge, to the router, or is published.
+// ours reports whether a is never assigned, since an edge or the router has it, or since it is reserved or
+// published.
 func (c client) ours(a netip.Addr) bool {
 	for b := range ours(c.n) {
 		if a == b {

@@ -35,9 +35,9 @@ var needed = [...]uint8{
 }
 
 // fill adds options of the plan to m: those that the client requests (option 55), or all if the
-// request lists none. Needed options come first, the others in the client's order, as long as they
-// fit (option 57). Options that do not fit go into the fields file and sname (option 52), if fewer
-// are left out that way. It returns the options that do not fit at all.
+// request has no option 55. Needed options come first, the others in the client's order, as long as
+// they fit (option 57). Options that do not fit go into the fields file and sname (option 52), if
+// fewer are left out that way. It returns the options that do not fit at all.
 func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 	size := leastMessage
 	if most, err := request.MaxMessageSize(); err == nil {

@@ -21,8 +21,8 @@ const obsoleteCodes = 255
 
 // clientName returns the reply to option 81 as the client sent it. Nil: the option is too short.
 // The reply has the name of the VM, like option 12 and the PTR record. It never has the name that
-// the client sent. An unknown client has no name. Served: the edges serve an A record of the VM,
-// whatever the client requests.
+// the client sent. An unknown client has no name. served reports whether the edges serve an A
+// record of the VM, whatever the client requests.
 func clientName(sent []byte, vm string, served bool) []byte {
 	if len(sent) < 3 {
 		return nil

@@ -85,8 +85,8 @@ func Ranges(n network.Network) []network.Range {
 	return all.Without(holes)
 }
 
-// ours returns the addresses that are never assigned: of edges and the router, reserved, and published. Some may be
-// zero.
+// ours returns the addresses that are never assigned: those of edges and of the router, reserved addresses, and
+// published ones. Some may be zero.
 func ours(n network.Network) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		for _, e := range n.Edges {

@@ -13,7 +13,7 @@ import (
 // room reports whether the reserve for VMs allows this client one more address.
 func (c client) room() bool {
 	// Until all VMs are known, new requests get no address anyway (NotReady), and clients keep
-	// theirs.
+	// their addresses.
 	return c.vm != "" || c.reservation().IsValid() || c.known.PoolRemaining == nil || !c.known.Complete || c.known.PoolRemaining() > 0
 }
 

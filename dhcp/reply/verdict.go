@@ -28,7 +28,8 @@ const (
 	OtherServer Outcome = "other-server"
 	// UnknownClient: the plan serves only VMs of the cluster.
 	UnknownClient Outcome = "unknown-client"
-	// UnknownAddress: this server does not assign the address. RFC 2131 requires silence, since another server may know it.
+	// UnknownAddress: this server has no record that it assigned the address. RFC 2131 requires silence, since another server may
+	// know it.
 	UnknownAddress Outcome = "unknown-address"
 	// Exhausted: the pool has no free address.
 	Exhausted Outcome = "exhausted"

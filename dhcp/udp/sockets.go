@@ -24,7 +24,7 @@ type Sockets struct {
 
 // New prepares sockets that the caller bound to port 67 and to the network's device.
 //
-// Direct is bound to the service VIP: it receives what is sent to that address, and sends replies to clients with an
+// direct is bound to the service VIP: it receives what is sent to that address, and sends replies to clients with an
 // address. The broadcast sockets are bound to no address; their number is a power of two. Each receives the
 // broadcasts of a part of the clients, so together they buffer more. The first one sends the replies that are
 // broadcast.

@@ -17,12 +17,13 @@ type Reply struct {
 	Authority []dns.RR
 }
 
-// VMs knows which VM has an address. The name of a VM is that of its object and its node.
+// VMs knows which VM has an address. A VM, its KubeVirt object and its node have the same name.
 type VMs interface {
 	// VMAt returns the name of the VM with a lease on an address, without a dot at its end. Empty: none.
 	VMAt(netip.Addr) string
 	// VMNamed returns the leased addresses of the VM with this name. The name is in lower case.
-	// Exists: a VM with a lease has this name, or a name that ends with a dot and this name.
+	// exists reports whether a VM with a lease has this name, or a name that ends with a dot and
+	// this name.
 	VMNamed(name string) (addresses []netip.Addr, exists bool)
 	// HasMAC reports whether a VM with a lease has this MAC, in lower case with colons.
 	HasMAC(mac string) bool

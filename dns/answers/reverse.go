@@ -1,5 +1,5 @@
-// This file parses reverse names (RFC 1035, section 3.5) and answers those of the network's
-// addresses.
+// This file parses reverse names (RFC 1035, section 3.5) and answers questions for the reverse
+// names of the network's addresses.
 
 package answers
 
@@ -14,7 +14,7 @@ import (
 const reverseRoot = "in-addr.arpa."
 
 // parseReverse returns the prefix of a reverse name, in lower case with trailing dot:
-// 192.168.100.0/24 for 100.168.192.in-addr.arpa. Whole is false if some labels are not part
+// 192.168.100.0/24 for 100.168.192.in-addr.arpa. whole is false if some labels are not part
 // of an address.
 func parseReverse(name string) (p netip.Prefix, whole, ok bool) {
 	rest, ok := strings.CutSuffix(name, "."+reverseRoot)

@@ -1,5 +1,5 @@
-// This file decides which upstream servers are asked, and which names, those of the management cluster,
-// are not sent to them.
+// This file decides which upstream servers are asked, and which names are not sent to them: those of
+// the management cluster.
 
 package answers
 

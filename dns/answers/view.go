@@ -18,7 +18,7 @@ func NewViews(n network.Network, internal []string) Views {
 	var vs Views
 	for _, v := range n.DNS.Views {
 		if v.OwnNamesOnly {
-			vs = append(vs, newView(n, v, nil, serial)) // such a view refuses names that it does not have
+			vs = append(vs, newView(n, v, nil, serial)) // Such a view refuses names that it does not have.
 			continue
 		}
 		vs = append(vs, newView(n, v, internal, serial))

@@ -43,7 +43,7 @@ type Packet struct {
 	do          bool
 }
 
-// A Shape says whether this file can answer a packet.
+// A Shape is whether this file can answer a packet.
 type Shape int
 
 const (
@@ -102,7 +102,8 @@ func Parse(b []byte) (p Packet, s Shape) {
 }
 
 // readName returns the name of the question in lower case, and the offset after it. The offset is 0 if the name is
-// malformed. A pointer is malformed here, since no name precedes it. Plain: the name needs no escapes.
+// malformed. A pointer is malformed here, since no name precedes it. plain reports whether the name needs no
+// escapes.
 func readName(b []byte) (name string, plain bool, end int) {
 	var text [longestName]byte
 	out, at := text[:0], headerOctets

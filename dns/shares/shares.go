@@ -1,4 +1,4 @@
-// Package shares decides which client loses when a resource is full: the client that holds most. It is pure.
+// Package shares decides which client loses when a resource is full: the client that holds most. It does no I/O.
 package shares
 
 import (
@@ -18,9 +18,9 @@ type Client struct {
 	Known bool
 }
 
-// Shares says how much of one resource each client holds. When it is full and a client takes more, the client that holds most
-// loses its oldest holding. A VM can invent MACs, each of which holds little. So all unknown clients together get at most half
-// of a full resource, and an unknown client loses before a known one that holds as much.
+// Shares tracks how much of one resource each client holds. When it is full and a client takes more, the client that holds
+// most loses its oldest holding. A VM can invent MACs, each of which holds little. So all unknown clients together get at most
+// half of a full resource, and an unknown client loses before a known one that holds as much.
 type Shares[T any] struct {
 	limit, used int
 	// settled: while the resource is full, the client that holds most gets nothing new. Otherwise it loses its oldest holding.
@@ -59,12 +59,13 @@ type Holding[T any] struct {
 	at    *list.Element
 }
 
-// New returns the Shares of a resource with a limit. Settled: while it is full, the client that holds most gets nothing new.
+// New returns the Shares of a resource with a limit. If settled is true, the client that holds most gets nothing new while the
+// resource is full. Otherwise it loses its oldest holding.
 func New[T any](limit int, settled bool) *Shares[T] {
 	return &Shares[T]{limit: limit, settled: settled, clients: map[Client]*share[T]{}}
 }
 
-// Take adds a holding of c, nil if c gets none. Lost are the values that clients lose for it.
+// Take adds a holding of c, or returns nil if c gets none. lost are the values of the holdings that clients lose for it.
 func (s *Shares[T]) Take(c Client, weight int, value T) (h *Holding[T], lost []T) {
 	own := s.clients[c]
 	if own == nil {
@@ -119,7 +120,7 @@ func (c *class[T]) first() *share[T] {
 // first returns the oldest holding.
 func (own *share[T]) first() *Holding[T] { return own.holdings.Front().Value.(*Holding[T]) }
 
-// Give gives a holding back, unless it is lost.
+// Give gives h back. It does nothing if h is already lost or given back.
 func (s *Shares[T]) Give(h *Holding[T]) {
 	own := h.share
 	if own == nil {
@@ -153,7 +154,7 @@ func (s *Shares[T]) Oldest(c Client) *Holding[T] {
 // Used returns how much all clients hold together.
 func (s *Shares[T]) Used() int { return s.used }
 
-// Resize sets the limit. Lost are the values that clients lose for it.
+// Resize sets the limit. lost are the values of the holdings that clients lose for it.
 func (s *Shares[T]) Resize(limit int) (lost []T) {
 	s.limit = limit
 	for s.used > limit {

@@ -65,7 +65,7 @@ type Actions struct {
 
 // A Verdict ends a check. The next one starts after Actions.Again.
 type Verdict struct {
-	// Err is why the addresses do not count as free. Nil: they are free.
+	// Err is why the addresses are not known to be free. Nil: they are free.
 	Err error
 	// Answers are all answers, also for control addresses. The operator gets them.
 	Answers []reported.UsedAddress

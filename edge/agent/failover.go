@@ -58,7 +58,7 @@ type Failover struct {
 	view      view
 }
 
-// An assignment is what the plan says about this edge and its peer.
+// An assignment has the numbers and addresses that the plan assigns to this edge and its peer.
 type assignment struct {
 	edge               int
 	own, peer, nextHop netip.Addr

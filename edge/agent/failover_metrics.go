@@ -15,7 +15,7 @@ import (
 // FailoverMetrics are the metrics of one failover agent.
 type FailoverMetrics struct{ metrics.Set }
 
-// NewFailoverMetrics registers the metrics with r. Ready returns why the edge is not
+// NewFailoverMetrics registers the metrics with r. ready returns why the edge is not
 // ready.
 func NewFailoverMetrics(r prometheus.Registerer, ready func() error) *FailoverMetrics {
 	m := &FailoverMetrics{metrics.Register(r, metrics.Failover)}

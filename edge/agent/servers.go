@@ -118,7 +118,7 @@ func (s *Servers) Follow(ctx context.Context, current func() network.Network, pl
 	following.Wait()
 }
 
-// An answer is what a server said when it was asked, and the time at which the answer was due.
+// An answer is the result of asking a server, and the time at which the answer was due.
 type answer struct {
 	err error
 	due time.Time
@@ -239,7 +239,7 @@ func faultOf(x network.Service, err error) reported.ServerFault {
 }
 
 // decisive returns the services of n that decide whether an edge serves. A failover resets every
-// long connection, and VMs keep the time for hours. So NTP counts only if the edge has no other
+// long connection, and VMs keep the time for hours. So NTP decides only if the edge has no other
 // service.
 func decisive(n network.Network) []network.Service {
 	others := slices.DeleteFunc(slices.Clone(n.Services), func(x network.Service) bool { return x == network.ServiceNTP })

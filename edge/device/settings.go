@@ -88,8 +88,8 @@ func (s settings) takesIPv6(index int) bool {
 	return has && devconf(own, devconfDisableIPv6) == 0
 }
 
-// verifiesSources reports whether rp_filter is strict: the larger of "all" and the interface's
-// own counts, and 2 is loose.
+// verifiesSources reports whether rp_filter is strict: the kernel uses the larger of "all" and the
+// interface's own value, and 2 is loose.
 func (s settings) verifiesSources(index int) bool {
 	return max(s.ipv4[netconfAll][netconfRPFilter], s.ipv4[int32(index)][netconfRPFilter]) == strict
 }

@@ -1,5 +1,5 @@
-// This file sends failover announcements, selects the address that each ARP request asks for, and reports why announcements have
-// no effect on a network. due.go decides when to announce.
+// This file sends failover announcements, selects the address that each ARP request asks for, and reports why
+// announcements have no effect on a network. due.go decides when to announce.
 
 package failover
 
@@ -21,8 +21,8 @@ import (
 // three more.
 const mostAddresses = 5
 
-// named returns the addresses that the nth announcement names: the first two of all, and a group of the others that changes with
-// n.
+// named returns the addresses that the nth announcement names: the first two of all, and a group of the others that
+// changes with n.
 func named(all []netip.Addr, n int) []netip.Addr {
 	if len(all) <= mostAddresses {
 		return all
@@ -30,12 +30,11 @@ func named(all []netip.Addr, n int) []netip.Addr {
 	return append(slices.Clone(all[:2]), inTurn(all[2:], n, mostAddresses-2)...)
 }
 
-// announce sends a datagram from each of addresses to an unused address, over the named device. To find
-// the receiver, the kernel broadcasts "who has <unused address>, tell <address>" three times, a second
-// apart. Each host with an ARP entry for <address> stores the sender's MAC in that entry. Successive
-// values of n use different unused addresses, since the kernel asks only once for an address that a
-// router answers. If one address fails, announce continues with the others, and returns the errors
-// together.
+// announce sends a datagram from each of addresses to an unused address, over the named device. To find the receiver, the
+// kernel broadcasts "who has <unused address>, tell <address>" three times, a second apart. Each host with an ARP entry
+// for <address> stores the sender's MAC in that entry. Successive values of n use different unused addresses, since the
+// kernel asks only once for an address that a router answers. If one address fails, announce continues with the others,
+// and returns the errors together.
 func announce(name string, addresses []netip.Addr, n int) error {
 	known, err := device.Neighbors(name)
 	if err != nil {
@@ -54,7 +53,8 @@ func announce(name string, addresses []netip.Addr, n int) error {
 	return errors.Join(errs...)
 }
 
-// sendFrom sends a datagram with the source address from over device. It ignores the routing table, so to must be on the link.
+// sendFrom sends a datagram with the source address from over device. It ignores the routing table, so to must be on the
+// link.
 func sendFrom(device string, from, to netip.Addr) error {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: socket.Control(device, unix.SO_DONTROUTE)}
 	c, err := d.Dial("udp4", netip.AddrPortFrom(to, closedPort).String())
@@ -66,8 +66,7 @@ func sendFrom(device string, from, to netip.Addr) error {
 	return err
 }
 
-// An IgnoredError reports that announcements have no effect, because the kernel sends ARP requests
-// from another address.
+// An IgnoredError reports that announcements have no effect, because the kernel sends ARP requests from another address.
 type IgnoredError struct {
 	// Addresses are those that cannot be announced.
 	Addresses []netip.Addr
@@ -83,12 +82,11 @@ func (e *IgnoredError) Error() string {
 		e.ARPAnnounce, e.Source, network.AddressList(e.Addresses))
 }
 
-// Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError,
-// ErrAnswered, or another error if it cannot check. Without announcements only the clients' own kernels
-// notice a lost edge, after 40 to 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce,
-// and uses the larger value. root is "/" outside of tests. If the value is above 0, the kernel sends ARP
-// requests for targets outside of the network from the device's first address (inet_select_addr), so no
-// other address can be announced.
+// Degraded returns nil if announcements of addresses work on the named interface, else an *IgnoredError, ErrAnswered, or
+// another error if it cannot check. Without announcements only the clients' own kernels notice a lost edge, after 40 to
+// 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce, and uses the larger value. root is "/" outside of
+// tests. If the value is above 0, the kernel sends ARP requests for targets outside of the network from the device's
+// first address (inet_select_addr), so no other address can be announced.
 func Degraded(root, name string, addresses ...netip.Addr) error {
 	known, err := device.Neighbors(name)
 	if err != nil {
@@ -115,9 +113,8 @@ func Degraded(root, name string, addresses ...netip.Addr) error {
 	return &IgnoredError{Addresses: ignored, ARPAnnounce: level, Source: first}
 }
 
-// targetsInTurn is how many targets announcements rotate through. The kernel asks for a target for three
-// seconds, always with the same sender address. So each address of an announcement needs a target of its
-// own.
+// targetsInTurn is how many targets announcements rotate through. The kernel asks for a target for three seconds, always
+// with the same sender address. So each address of an announcement needs a target of its own.
 const targetsInTurn = 8 * mostAddresses
 
 // ErrAnswered is the error of Degraded on a network where announcements are impossible.
@@ -128,10 +125,10 @@ var ErrAnswered = errors.New("a router answers for every address (proxy ARP), so
 // broadcast address. An address inside the network's CIDR may belong to a host, and has no
 // effect at arp_announce=2; see Degraded.
 //
-// A router with proxy ARP answers for all of them. An address that was answered is in the kernel's
-// neighbor table. The kernel does not ask for it again, so each address works for one announcement.
-// If the table has more than 128 entries, the kernel removes those that were unused for a minute
-// (gc_thresh1, gc_stale_time). With default settings the addresses do not run out.
+// A router with proxy ARP answers for all of them. An address that was answered is in the kernel's neighbor table. The
+// kernel does not ask for it again, so each address works for one announcement. If the table has more than 128 entries,
+// the kernel removes those that were unused for a minute (gc_thresh1, gc_stale_time). With default settings the addresses
+// do not run out.
 func unusedAddresses() []netip.Addr {
 	var first, last []netip.Addr
 	for i := range 255 {
@@ -141,8 +138,8 @@ func unusedAddresses() []netip.Addr {
 	return append(last, first...)
 }
 
-// target returns an unused address that is not in known, the kernel's neighbor table. Successive values of n rotate through
-// targetsInTurn such addresses. The error is ErrAnswered if known has all unused addresses.
+// target returns an unused address that is not in known, the kernel's neighbor table. Successive values of n rotate
+// through targetsInTurn such addresses. The error is ErrAnswered if known has all unused addresses.
 func target(n int, known []device.Neighbor) (netip.Addr, error) {
 	var free []netip.Addr
 	for _, a := range unusedAddresses() {

@@ -20,8 +20,8 @@ const (
 	insistInterval = 2 * time.Second
 )
 
-// lostAt lists when an edge announces against an unreachable peer, as times after the first announcement. The list
-// ends, so that two edges that run without hearing each other stop moving VMs.
+// lostAt lists when an edge announces against an unreachable peer, as times after the first announcement. The list ends,
+// so that two edges that run without hearing each other stop moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
 // aloneAt lists when an edge without a peer announces, as times after the first announcement. The edge repeats itself,
@@ -35,8 +35,8 @@ const (
 	noCause  cause = ""
 	isAlone  cause = "alone"
 	peerGone cause = "peer unreachable"
-	// peerSilent: the peer is silent, but its kernel answers. It is frozen, or serves while its messages are lost. In
-	// the second case, repeated announcements of the two edges would move VMs back and forth.
+	// peerSilent: the peer is silent, but its kernel answers. It is frozen, or serves while its messages are lost. In the
+	// second case, repeated announcements of the two edges would move VMs back and forth.
 	peerSilent     cause = "peer silent"
 	vlanCut        cause = "VLAN cut"
 	peerMute       cause = "peer mute"
@@ -75,8 +75,8 @@ func (s State) announce(now time.Time) (State, bool) {
 	return s, true
 }
 
-// causeNow returns the cause to announce, or noCause. The level does not affect it, although an edge at LevelNothing
-// does not announce.
+// causeNow returns the cause to announce, or noCause. The level does not affect it, although an edge at LevelNothing does
+// not announce.
 func (s State) causeNow(now time.Time) cause {
 	switch {
 	case s.PeerState == Alone:
@@ -96,9 +96,8 @@ func (s State) causeNow(now time.Time) cause {
 	return noCause
 }
 
-// silence returns the cause to announce against a peer that is unreachable over the VLAN, or
-// noCause. Silence counts only while frames arrive, or if the peer is silent on both paths
-// (peerLost).
+// silence returns the cause to announce against a peer that is unreachable over the VLAN, or noCause. Silence counts only
+// while frames arrive, or if the peer is silent on both paths (peerLost).
 func (s State) silence(now time.Time) cause {
 	switch {
 	case s.seen.missed <= s.limit(now) && !s.peerLost():

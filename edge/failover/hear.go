@@ -12,9 +12,8 @@ import (
 const (
 	// maxAnswers limits the answers to messages of an unknown instance in one Interval.
 	maxAnswers = 8
-	// maxDoubts limits State.doubts, the silences on the VLAN without a known cause. Each doubt
-	// lets the peer be silent for longer, so that a bad link does not move VMs back and forth. See
-	// State.limit.
+	// maxDoubts limits State.doubts, the silences on the VLAN without a known cause. Each doubt lets the peer be silent
+	// for longer, so that a bad link does not move VMs back and forth. See State.limit.
 	maxDoubts = 4
 	// forgiven is how long a peer must be heard until State.doubts decreases by one.
 	forgiven = time.Minute
@@ -28,8 +27,8 @@ func (s State) Heard(p Path) bool { return s.Peer.Instance != "" && s.paths[p].s
 // PeerHeard reports whether a message of the peer arrived over either path within the last two seconds.
 func (s State) PeerHeard() bool { return s.Heard(VLAN) || s.Heard(ClusterNetwork) }
 
-// PeerMAC returns the peer's MAC on the VLAN. The peer names it over the cluster network, where no
-// VM can forge a message. It is empty while the peer is not heard there.
+// PeerMAC returns the peer's MAC on the VLAN. The peer names it over the cluster network, where no VM can forge a
+// message. It is empty while the peer is not heard there.
 func (s State) PeerMAC() string {
 	if !s.Heard(ClusterNetwork) {
 		return ""
@@ -40,11 +39,10 @@ func (s State) PeerMAC() string {
 // Duplicated reports whether two pods have the peer's edge number: a previous pod was heard within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
 
-// hear handles m, which arrived over p. It accepts m only if the sender has received this edge's
-// messages: a host that does not see what is sent to the peer cannot forge the peer's messages. An
-// unknown instance gets an answer, so that a new peer can prove that it receives this edge's
-// messages. A previous pod of the peer also gets an answer, and learns from it that it has to
-// yield.
+// hear handles m, which arrived over p. It accepts m only if the sender has received this edge's messages: a host that
+// does not see what is sent to the peer cannot forge the peer's messages. An unknown instance gets an answer, so that a
+// new peer can prove that it receives this edge's messages. A previous pod of the peer also gets an answer, and learns
+// from it that it has to yield.
 func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	switch {
 	case s.PeerState == Alone || m.Instance == s.Self.Instance:
@@ -82,8 +80,8 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	} else {
 		s.peerMAC = m.MAC
 	}
-	// VMs cannot forge messages on the cluster network. So a message from there counts even if one
-	// on the VLAN had a higher number.
+	// VMs cannot forge messages on the cluster network. So a message from there is accepted even if one on the VLAN had a
+	// higher number.
 	if p == VLAN && m.Number <= s.Peer.Number || m == s.Peer {
 		return s, Answer{} // The message came over the other path before.
 	}

@@ -23,8 +23,7 @@ type peering struct {
 	events chan Event
 	// conns are the open sockets, one for each Path. Nil: not open.
 	conns [2]*net.UDPConn
-	// cluster is the address to which the socket on the cluster network is connected. It changes
-	// with the peer's pod.
+	// cluster is the address to which the socket on the cluster network is connected. It changes with the peer's pod.
 	cluster netip.Addr
 }
 
@@ -51,8 +50,8 @@ func (p *peering) openVLAN(ctx context.Context, device string, own, peer netip.A
 	return nil
 }
 
-// openCluster opens the socket to the pod at peer, and closes a socket to another pod. If peer is
-// zero, the address is unknown, and no socket is opened.
+// openCluster opens the socket to the pod at peer, and closes a socket to another pod. If peer is zero, the address is
+// unknown, and no socket is opened.
 func (p *peering) openCluster(ctx context.Context, device string, own, peer netip.Addr) error {
 	if c := p.conns[ClusterNetwork]; c != nil && p.cluster != peer {
 		_ = c.Close()
@@ -102,8 +101,7 @@ func unlessSilent(err error) error {
 	return err
 }
 
-// answer sends x over the VLAN and, on the cluster network, to the pod at x.Address, which is not
-// the peer.
+// answer sends x over the VLAN and, on the cluster network, to the pod at x.Address, which is not the peer.
 func (p *peering) answer(x Answer) error {
 	b := x.Message.bytes()
 	err := p.write(VLAN, b)
@@ -111,8 +109,7 @@ func (p *peering) answer(x Answer) error {
 	if c == nil || !x.Address.Is4() {
 		return err
 	}
-	// The socket is connected to the peer, but Linux still sends to another address that sendto
-	// names.
+	// The socket is connected to the peer, but Linux still sends to another address that sendto names.
 	to := &unix.SockaddrInet4{Port: wire.HeartbeatPort, Addr: x.Address.As4()}
 	return errors.Join(err, unlessSilent(socket.DescriptorOf(c, func(fd int) error { return unix.Sendto(fd, b, unix.MSG_DONTWAIT, to) })))
 }
@@ -128,8 +125,7 @@ func offer(events chan<- Event, e Event) {
 // hops is the time to live of a packet that no router forwarded (RFC 5082).
 const hops = 255
 
-// onLink makes the socket send packets with a time to live of hops, and report the time to live of
-// received packets.
+// onLink makes the socket send packets with a time to live of hops, and report the time to live of received packets.
 func onLink(fd int) error {
 	return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, hops), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTTL, 1))
 }
@@ -139,9 +135,8 @@ func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDP
 	return dial(ctx, device, own, peer, onLink)
 }
 
-// dial opens a socket for heartbeats. The kernel drops packets that do not arrive on device or do
-// not come from the peer's address and port. If set is not nil, it configures the socket before the
-// socket is bound.
+// dial opens a socket for heartbeats. The kernel drops packets that do not arrive on device or do not come from the
+// peer's address and port. If set is not nil, it configures the socket before the socket is bound.
 func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd int) error) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort))}
 	d.Control = func(network, address string, c syscall.RawConn) error {
@@ -157,8 +152,8 @@ func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd 
 	return c.(*net.UDPConn), nil
 }
 
-// receive sends the peer's messages and refusals on the VLAN to events until conn is closed. It
-// drops packets that a router forwarded.
+// receive sends the peer's messages and refusals on the VLAN to events until conn is closed. It drops packets that a
+// router forwarded.
 func receive(conn *net.UDPConn, events chan<- Event) {
 	b, about := make([]byte, maxMessage+1), make([]byte, 64)
 	for {
@@ -182,9 +177,8 @@ func receive(conn *net.UDPConn, events chan<- Event) {
 	}
 }
 
-// receiveCluster sends the messages of the pod at peer to events until conn is closed. Pod networks
-// are routed, so it does not check the time to live. It drops messages that do not name peer as the
-// sender's address.
+// receiveCluster sends the messages of the pod at peer to events until conn is closed. Pod networks are routed, so it
+// does not check the time to live. It drops messages that do not name peer as the sender's address.
 func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 	b := make([]byte, maxMessage+1)
 	for {
@@ -193,7 +187,7 @@ func receiveCluster(conn *net.UDPConn, peer netip.Addr, events chan<- Event) {
 			return
 		}
 		if err != nil {
-			continue // A refusal says nothing: another pod may have the address now.
+			continue // A refusal may come from another pod that has the address now.
 		}
 		if m, err := readMessage(b[:n]); err == nil && m.Address == peer {
 			offer(events, Event{Kind: Heard, Path: ClusterNetwork, Message: m})

@@ -26,8 +26,8 @@ type memory struct {
 	PeerAddress netip.Addr `json:"peerAddress,omitzero"`
 }
 
-// recall returns the memory in dir. If dir is empty or has no memory, it returns a new one with now
-// as its Generation. It also does so if it cannot read the memory, and then returns an error, too.
+// recall returns the memory in dir. If dir is empty or has no memory, it returns a new one with now as its Generation. It
+// also does so if it cannot read the memory, and then returns an error, too.
 func recall(dir string, now time.Time) (memory, error) {
 	first := memory{Generation: now.UnixMilli()}
 	if dir == "" {

@@ -28,8 +28,7 @@ const (
 // A Level is how far VMs get through an edge.
 type Level string
 
-// The levels, in ascending order. A level that this version does not know is neither lower nor
-// higher than another.
+// The levels, in ascending order. A level that this version does not know is neither lower nor higher than another.
 const (
 	// LevelNothing: VMs that send to the edge get no answer. It does not serve, it receives
 	// nothing, or it yields to a younger pod.
@@ -70,8 +69,8 @@ type Message struct {
 	Generation int64 `json:"generation,omitempty"`
 	// PeerGeneration is the Generation of the pod that the sender follows. 0: unknown.
 	PeerGeneration int64 `json:"peerGeneration,omitempty"`
-	// Stalls counts the times that the sender did not run for a while. A silence that a stall
-	// explains says nothing about the network.
+	// Stalls counts the times that the sender did not run for a while. A silence that a stall explains does not show a
+	// fault of the network.
 	Stalls uint64 `json:"stalls,omitempty"`
 	// Address is the sender's address on the cluster network. Zero: it has no second path.
 	Address netip.Addr `json:"address,omitzero"`

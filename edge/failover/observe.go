@@ -18,10 +18,10 @@ const (
 	answering = 2500 * time.Millisecond
 	// probing is how long after a probe VMs count as known. It is longer than the pauses between probes.
 	probing = 3 * time.Second
-	// unansweredLimit is after how many probes without a frame the device counts as deaf.
+	// unansweredLimit is the number of probes without a frame after which the device counts as deaf.
 	unansweredLimit = 4
-	// The peer alone sends fewer than busyFrames frames in an Interval. After busyFor Intervals in a
-	// row with busyFrames or more, VMs use this edge.
+	// The peer alone sends fewer than busyFrames frames in an Interval. After busyFor Intervals in a row with busyFrames
+	// or more, VMs use this edge.
 	busyFrames = 4
 	busyFor    = 10
 	// callsInARow is for how many Intervals of a silence an edge calls its peer (Actions.Call) in each one. After that,
@@ -37,8 +37,8 @@ type Observation struct {
 	Frames uint64
 	// Probed: VMs are known, and this edge probed them at the previous tick.
 	Probed bool
-	// Answers counts proofs that the device receives unicast frames: ICMP errors for probes, and
-	// confirmed entries in the ARP table.
+	// Answers counts proofs that the device receives unicast frames: ICMP errors for probes, and confirmed entries in the
+	// ARP table.
 	Answers uint64
 	// PeerAnswers counts the refusals of probes by the peer's kernel over the VLAN.
 	PeerAnswers uint64
@@ -55,9 +55,8 @@ type reception struct {
 	missed                    int       // ticks without a message over the VLAN, while frames arrived
 }
 
-// wake records a stall if the last tick was more than hole ago. What the edge knows about its peer
-// is then outdated. So it does not announce for heldFor Intervals, and reads the queued messages
-// meanwhile.
+// wake records a stall if the last tick was more than hole ago. What the edge knows about its peer is then outdated. So
+// it does not announce for heldFor Intervals, and reads the queued messages meanwhile.
 func (s State) wake(now time.Time) State {
 	if !s.clock.last.IsZero() && now.Sub(s.clock.last) > hole {
 		s.Self.Stalls++
@@ -77,7 +76,7 @@ func (s State) tick(o Observation, now time.Time) State {
 	s.refused, s.elder = min(s.refused+1, unbounded), min(s.elder+1, unbounded)
 	for i := range s.paths {
 		if Path(i) == VLAN && o.NoLink && s.Self.Phase != Draining {
-			continue // Nothing can arrive, which says nothing about the peer.
+			continue // Without a link nothing arrives, even if the peer sends.
 		}
 		s.paths[i].silent = min(s.paths[i].silent+1, unbounded)
 	}
@@ -133,9 +132,8 @@ func (r reception) next(o Observation, silent int, now time.Time) reception {
 	return r
 }
 
-// probedEvery returns the number of Intervals from one probe to the next while the peer is heard.
-// Until the first answer, probes are frequent: an edge without answers does not expect frames, so
-// it cannot notice that it is isolated.
+// probedEvery returns the number of Intervals from one probe to the next while the peer is heard. Until the first answer,
+// probes are frequent: an edge without answers does not expect frames, so it cannot notice that it is isolated.
 func (r reception) probedEvery() int {
 	if r.answer.IsZero() {
 		return 3
@@ -148,8 +146,8 @@ func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
 
-// witnessed reports whether a device that works would receive frames: a VM answered a probe before,
-// or VMs used this edge until the peer fell silent.
+// witnessed reports whether a device that works would receive frames: a VM answered a probe before, or VMs used this edge
+// until the peer fell silent.
 func (r reception) witnessed() bool { return !r.answer.IsZero() || r.busy >= busyFor }
 
 // ignored reports whether VMs were probed recently, and no VM answered recently.
@@ -172,10 +170,9 @@ func (r reception) peerAnswered(now time.Time) bool {
 	return !r.peerAnswer.IsZero() && now.Sub(r.peerAnswer) <= answering
 }
 
-// deaf reports whether this edge receives nothing although it should. Either no frame arrives
-// although this edge probes and frames are expected, or known VMs do not answer while the peer,
-// silent on the VLAN, reports that it sees this edge. If the peer is silent on both paths
-// (peerLost), there is no better edge, and deaf returns false.
+// deaf reports whether this edge receives nothing although it should. Either no frame arrives although this edge probes
+// and frames are expected, or known VMs do not answer while the peer, silent on the VLAN, reports that it sees this edge.
+// If the peer is silent on both paths (peerLost), there is no better edge, and deaf returns false.
 func (s State) deaf(now time.Time) bool {
 	silent := s.paths[VLAN].silent
 	switch {
@@ -204,9 +201,8 @@ func (s State) level() Level {
 	return LevelServes
 }
 
-// calls reports whether to call (Actions.Call) a peer that is silent on the VLAN: the peer's kernel may
-// still send to a previous pod with this edge's address. An edge that yields to a twin calls the twin
-// instead, less often.
+// calls reports whether to call (Actions.Call) a peer that is silent on the VLAN: the peer's kernel may still send to a
+// previous pod with this edge's address. An edge that yields to a twin calls the twin instead, less often.
 func (s State) calls() bool {
 	if s.Outdone != "" && !s.seen.last.NoLink {
 		return s.Twins.Calls()

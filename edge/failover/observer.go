@@ -29,7 +29,7 @@ type observer struct {
 	calls int
 }
 
-// newObserver returns an observer that sends from own, which the device must have.
+// newObserver returns an observer that sends from o.Address, which the device must have.
 func newObserver(ctx context.Context, o Options) (*observer, error) {
 	p, err := newProber(ctx, o.Device, o.Address)
 	if err != nil {
@@ -38,8 +38,7 @@ func newObserver(ctx context.Context, o Options) (*observer, error) {
 	return &observer{prober: p, device: o.Device, leases: o.LeaseCache, peer: o.PeerAddress, census: census{cidr: o.CIDR}}, nil
 }
 
-// observe returns what was seen until now. After an error, Frames may be 0, and Answers may miss
-// confirmed neighbors.
+// observe returns what was seen until now. After an error, Frames may be 0, and Answers may miss confirmed neighbors.
 func (o *observer) observe(now time.Time) (Observation, error) {
 	frames, err := o.meter.Frames()
 	o.collect(o.peer)
@@ -49,8 +48,7 @@ func (o *observer) observe(now time.Time) (Observation, error) {
 	return Observation{Frames: frames, Probed: o.probed, Answers: o.answers, PeerAnswers: o.peerAnswers}, err
 }
 
-// look reads the neighbor table, and counts the entries that were confirmed since the last call as
-// answers.
+// look reads the neighbor table, and counts the entries that were confirmed since the last call as answers.
 func (o *observer) look(now time.Time) error {
 	found, err := o.neighbors(o.census, now)
 	if err == nil {
@@ -72,10 +70,9 @@ func (o *observer) ask(wanted bool, now time.Time) error {
 	return err
 }
 
-// call makes the kernel broadcast "who has <unused address>, tell <edge address>". Each host with
-// an ARP entry for the edge address, such as the peer, stores this edge's MAC in that entry. The
-// target is in the CIDR: where arp_announce is above 0, the kernel asks from the device's address
-// in the same prefix.
+// call makes the kernel broadcast "who has <unused address>, tell <edge address>". Each host with an ARP entry for the
+// edge address, such as the peer, stores this edge's MAC in that entry. The target is in the CIDR: where arp_announce is
+// above 0, the kernel asks from the device's address in the same prefix.
 func (o *observer) call(now time.Time) error {
 	err := o.learn(now)
 	if a, ok := o.census.unused(o.calls); ok {

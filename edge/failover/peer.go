@@ -5,8 +5,8 @@ package failover
 import "time"
 
 const (
-	// riseFor is how long an edge waits after its level rose above its peer's: both edges may be
-	// recovering from one cause.
+	// riseFor is how long an edge waits after its level rose above its peer's: both edges may be recovering from one
+	// cause.
 	riseFor = 3 * time.Second
 	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard over the cluster network.
 	patience = 6
@@ -39,8 +39,8 @@ func (a advantage) heard(was, is Level, now time.Time) advantage {
 	return a
 }
 
-// proven records that the API server answered the probe which started at began. Slow answers prove
-// nothing: if the API server is slow, a quick answer is luck on either edge.
+// proven records that the API server answered the probe which started at began. Slow answers prove nothing: if the API
+// server is slow, a quick answer is luck on either edge.
 func (s State) proven(began, now time.Time) State {
 	s.reached = true
 	if s.prompt++; now.Sub(began) >= Interval {
@@ -52,9 +52,8 @@ func (s State) proven(began, now time.Time) State {
 	return s
 }
 
-// better reports whether this edge is provably better than a peer that serves: two messages in a
-// row had a lower level, and this edge has proven its own level since the first of them. A cause
-// that affects both edges prevents such a proof.
+// better reports whether this edge is provably better than a peer that serves: two messages in a row had a lower level,
+// and this edge has proven its own level since the first of them. A cause that affects both edges prevents such a proof.
 func (s State) better(now time.Time) bool {
 	a := s.advantage
 	proven := s.provenAt
@@ -101,9 +100,8 @@ func (s State) peerState(now time.Time) PeerState {
 	return PeerUnreachable
 }
 
-// limit returns for how many Intervals the peer may be silent over the VLAN before it counts as
-// unreachable. The limit is high while the peer is heard over the cluster network, since then only
-// the VLAN can be bad.
+// limit returns for how many Intervals the peer may be silent over the VLAN before it counts as unreachable. The limit is
+// high while the peer is heard over the cluster network, since then only the VLAN can be bad.
 func (s State) limit(now time.Time) int {
 	switch {
 	case s.Heard(ClusterNetwork):
@@ -117,15 +115,14 @@ func (s State) limit(now time.Time) int {
 	return missable << s.doubts
 }
 
-// peerLost reports whether the peer is silent on both paths, while the API server answers through
-// this edge. So the peer, not this edge, has lost the cluster network.
+// peerLost reports whether the peer is silent on both paths, while the API server answers through this edge. So the peer,
+// not this edge, has lost the cluster network.
 func (s State) peerLost() bool {
 	return s.hasSecondPath() && !s.PeerHeard() && s.reached && s.provenAt.After(s.heardAt)
 }
 
-// thereUnheard reports whether the peer counts as reachable because it is heard over the cluster
-// network. This holds while only heartbeats seem to be lost on the VLAN, or while nothing proves
-// that this edge receives what VMs send to it.
+// thereUnheard reports whether the peer counts as reachable because it is heard over the cluster network. This holds
+// while only heartbeats seem to be lost on the VLAN, or while nothing proves that this edge receives what VMs send to it.
 func (s State) thereUnheard(now time.Time) bool {
 	unproven := s.seen.ignored(now) || s.Peer.Sees && !s.seen.proven(now)
 	return s.Heard(ClusterNetwork) && (s.seen.missed <= s.limit(now) || s.seen.peerAnswered(now) || unproven)

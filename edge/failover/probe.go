@@ -21,10 +21,9 @@ const (
 	// closedPort is a UDP port at which no process of an edge or a VM listens (discard). A
 	// kernel answers with an ICMP error, as a firewall that rejects does.
 	closedPort = 9
-	// rounds is how many of the last probes count: an answer to an earlier one is ignored.
+	// rounds is for how many rounds of probes an answer to a probe is accepted. Later answers are ignored.
 	rounds = 4
-	// answersAtOnce is how many answers are read in one Interval. The rest waits in the socket's
-	// queue.
+	// answersAtOnce is how many answers are read in one Interval. The rest waits in the socket's queue.
 	answersAtOnce = 64
 )
 
@@ -89,8 +88,8 @@ func (p *prober) probe(peer netip.Addr, vms []netip.Addr) {
 	}
 }
 
-// send sends a datagram to a closed port of to. It tries twice, since the kernel may report the
-// error of an earlier datagram instead.
+// send sends a datagram to a closed port of to. It tries twice, since the kernel may report the error of an earlier
+// datagram instead.
 func (p *prober) send(to netip.Addr) {
 	for range 2 {
 		if _, err := p.conn.WriteToUDPAddrPort([]byte{0}, netip.AddrPortFrom(to, closedPort)); err == nil {
@@ -125,8 +124,8 @@ func (p *prober) collect(peer netip.Addr) {
 	})
 }
 
-// offender returns the host that sent the ICMP error "destination unreachable", with any code, in
-// the control messages of about. If there is no such error, the address is invalid.
+// offender returns the host that sent the ICMP error "destination unreachable", with any code, in the control messages of
+// about. If there is no such error, the address is invalid.
 func offender(about []byte) netip.Addr {
 	all, err := unix.ParseSocketControlMessage(about)
 	if err != nil {

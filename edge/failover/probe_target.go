@@ -14,12 +14,12 @@ const probedAtOnce = 8
 
 // A census holds the addresses on the network that this edge knows.
 type census struct {
-	// leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM can add
-	// any address to neighbors, but not to leased.
+	// leased are the addresses of DHCP leases, neighbors those of the kernel's table. A VM can add any address to
+	// neighbors, but not to leased.
 	leased, neighbors []netip.Addr
 	// edges are the addresses of this edge and of its peer. They are never probed.
 	edges []netip.Addr
-	// cidr is the network's CIDR. Addresses outside of it do not count. Invalid: no address counts.
+	// cidr is the network's CIDR. Addresses outside of it are ignored. If it is invalid, all addresses are ignored.
 	cidr netip.Prefix
 }
 
@@ -34,8 +34,8 @@ func (c census) probed(n int) []netip.Addr {
 	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
 }
 
-// vms returns the addresses in all that may belong to VMs, except those in without. The result is
-// sorted, without duplicates.
+// vms returns the addresses in all that may belong to VMs, except those in without. The result is sorted, without
+// duplicates.
 func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range all {
@@ -47,8 +47,7 @@ func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// inTurn returns the nth group of count elements of all. After the last element comes the first
-// one.
+// inTurn returns the nth group of count elements of all. After the last element comes the first one.
 func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 	var out []netip.Addr
 	for i := range min(count, len(all)) {

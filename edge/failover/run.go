@@ -34,13 +34,12 @@ type Options struct {
 	CIDR netip.Prefix
 	// Edge is this edge's number in the plan.
 	Edge int
-	// Address is this edge's address, PeerAddress its peer's. PeerAddress is zero if the plan has
-	// one edge.
+	// Address is this edge's address, PeerAddress its peer's. PeerAddress is zero if the plan has one edge.
 	Address, PeerAddress netip.Addr
 	// NextHopVIP is part of every announcement.
 	NextHopVIP netip.Addr
-	// OnLink returns further addresses to announce: those to which clients may send on the link,
-	// without a router. It is called for each announcement. Nil: none.
+	// OnLink returns further addresses to announce: those to which clients may send on the link, without a router. It is
+	// called for each announcement. Nil: none.
 	OnLink func() []netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
@@ -65,8 +64,8 @@ type Options struct {
 	// peer's state or instance, in whether the peer can read its leases, in which edge hears the other over
 	// which path, or in pods that share a number. It must return soon. It may be nil.
 	Changed func(State)
-	// Announced is called after each announcement, with its cause and its error. The cause is one of Causes, or
-	// "alone". first is true for the first announcement in a row for that cause. It may be nil.
+	// Announced is called after each announcement, with its cause and its error. The cause is one of Causes, or "alone".
+	// first is true for the first announcement in a row for that cause. It may be nil.
 	Announced func(cause string, first bool, err error)
 }
 
@@ -74,14 +73,12 @@ type Options struct {
 // return immediately without draining: another run follows.
 var ErrReplaced = errors.New("replaced by another run")
 
-// Run runs the agent until ctx ends, and then drains. Draining ends immediately if the peer cannot
-// take over, 2 s after the peer announces, or after 4 s. The caller must keep serving until Run
-// returns. Run waits while the device lacks the edge address. See ErrReplaced for an end without
-// draining.
+// Run runs the agent until ctx ends, and then drains. Draining ends immediately if the peer cannot take over, 2 s after
+// the peer announces, or after 4 s. The caller must keep serving until Run returns. Run waits while the device lacks the
+// edge address. See ErrReplaced for an end without draining.
 //
-// Run uses monotonic time. A late tick shows that the process was stopped, or that its cgroup was
-// frozen. If the node is a VM itself, a pause of the node goes unnoticed, since the node's clocks
-// stand still, too.
+// Run uses monotonic time. A late tick shows that the process was stopped, or that its cgroup was frozen. If the node is
+// a VM itself, a pause of the node goes unnoticed, since the node's clocks stand still, too.
 func Run(ctx context.Context, o Options) error {
 	// The goroutines end when Run does, not when ctx does.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -168,8 +165,8 @@ func reached(ctx context.Context, began time.Time, events chan<- Event) {
 	}
 }
 
-// remember stores each memory until ctx ends. It runs in a goroutine of its own, since a slow
-// disk must not delay a tick.
+// remember stores each memory that it receives, until ctx ends. It runs in a goroutine of its own, since a slow disk must
+// not delay a tick.
 func remember(ctx context.Context, o Options, memories <-chan memory) {
 	for {
 		select {
@@ -276,8 +273,8 @@ func (g *agent) announce() {
 	}
 }
 
-// learn stores the address of the peer's pod if e is the peer's latest message, came over the VLAN, and the peer
-// is not heard on the cluster network. An address that no pod can have is stored as unknown.
+// learn stores the address of the peer's pod if e is the peer's latest message, came over the VLAN, and the peer is not
+// heard on the cluster network. An address that no pod can have is stored as unknown.
 func (g *agent) learn(e Event) {
 	m, peer := e.Message, g.state.Peer
 	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number || g.state.Heard(ClusterNetwork) {
@@ -338,8 +335,7 @@ func noticeOf(s State) notice {
 	}
 }
 
-// failed reports whether err is not nil. It logs an error only if it differs from the last error of the same
-// action.
+// failed reports whether err is not nil. It logs an error only if it differs from the last error of the same action.
 func (g *agent) failed(what string, err error) bool {
 	if err == nil {
 		delete(g.failing, what)

@@ -21,8 +21,7 @@ const (
 // errNoAnswer is used if Serving does not return in time.
 var errNoAnswer = errors.New("no answer")
 
-// watch calls Serving until ctx ends, and sends an event for each change of the result, the plan,
-// the owner or Stale.
+// watch calls Serving until ctx ends, and sends an event for each change of the result, the plan, the owner or Stale.
 func watch(ctx context.Context, o Options, events chan<- Event) {
 	last := Event{Kind: NotReady}
 	tell := func(err error) {

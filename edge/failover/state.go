@@ -44,8 +44,7 @@ const (
 	// PeerIdle: the peer's kernel answers ARP for the next-hop VIP, but the peer does not
 	// serve. It starts, it drains, or its failover agent does not run.
 	PeerIdle PeerState = "idle"
-	// PeerUnreachable: no message arrives over the VLAN, and no other sign shows that the peer
-	// serves.
+	// PeerUnreachable: no message arrives over the VLAN, and no other sign shows that the peer serves.
 	PeerUnreachable PeerState = reported.PeerUnreachable
 )
 
@@ -72,8 +71,8 @@ type Self struct {
 	Address netip.Addr
 	// MAC is the MAC of the edge's interface on the VLAN. Empty: unknown.
 	MAC string
-	// New: this run is the first one of the pod. The edge listens for twins (package twins) for three seconds
-	// before it announces.
+	// New: this run is the first one of the pod. The edge listens for twins (package twins) for three seconds before it
+	// announces.
 	New bool
 }
 
@@ -112,9 +111,9 @@ type State struct {
 	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
 	doubts     int
 	heardSince time.Time
-	// reached: the API server answers. prompt is how many probes in a row it answered within an
-	// Interval. provenAt is when the latest probe began with which prompt was at least promptLimit.
-	// Zero: there was none since the API server last failed to answer.
+	// reached: the API server answers. prompt is how many probes in a row it answered within an Interval. provenAt is
+	// when the latest probe began with which prompt was at least promptLimit. Zero: there was none since the API server
+	// last failed to answer.
 	reached       bool
 	prompt        int
 	provenAt      time.Time
@@ -136,7 +135,7 @@ type path struct {
 	number uint64 // of the last message
 }
 
-// NewState returns the state of an edge that starts. Alone: the plan has no peer.
+// NewState returns the state of an edge that starts. If alone is true, the plan has no peer.
 func NewState(self Self, alone bool) State {
 	s := State{
 		Self:      Message{Phase: Starting, Edge: self.Edge, Instance: self.Instance, Generation: self.Generation, Address: self.Address, MAC: self.MAC, Level: LevelNothing},
@@ -190,8 +189,8 @@ type Event struct {
 type Actions struct {
 	// Announce the VIPs, and the published addresses on the link.
 	Announce bool
-	// Call: make the peer's kernel store this edge's MAC for this edge's address, as an announcement
-	// does for the VIPs. The peer's kernel may still have the MAC of a previous pod.
+	// Call: make the peer's kernel store this edge's MAC for this edge's address, as an announcement does for the VIPs.
+	// The peer's kernel may still have the MAC of a previous pod.
 	Call bool
 	// Answers are sent before Send.
 	Answers []Answer
@@ -245,8 +244,8 @@ func Next(s State, e Event, now time.Time) (State, Actions) {
 	return s, a
 }
 
-// take returns the state after e, before any decision. The Answer has no Message yet. Its instance
-// is empty if no answer is due.
+// take returns the state after e, before any decision. The Answer has no Message yet. Its instance is empty if no answer
+// is due.
 func (s State) take(e Event, now time.Time) (State, Answer) {
 	switch e.Kind {
 	case Tick:
@@ -287,8 +286,8 @@ func (s State) mayStartTogether() bool {
 	return s.Self.Edge > s.Peer.Edge && s.Peer.Phase == Starting && s.PeerHeard()
 }
 
-// mayClose reports whether a draining edge may close: its peer has announced, cannot take over, or
-// has not announced in time.
+// mayClose reports whether a draining edge may close: its peer has announced, cannot take over, or has not announced in
+// time.
 func (s State) mayClose(now time.Time) bool {
 	if s.Self.Phase != Draining {
 		return false

@@ -43,8 +43,9 @@ type planFiles struct {
 	// copy is the file of the watcher, if it has a name. published: this container writes it.
 	copy      sharedfiles.Shared
 	published bool
-	// away reports whether the watcher, another container, has stopped. gone is since when the watcher is
-	// away while the mounted plan is newer. Zero: one of these does not hold.
+	// away reports whether the watcher, another container, has stopped. gone is since when the watcher
+	// has been away while the mounted plan is newer. Zero: the watcher runs, or the mounted plan is not
+	// newer.
 	away func() bool
 	gone time.Time
 }

@@ -55,9 +55,9 @@ func (e *EndpointSlices) Ready() error {
 // change is missed.
 func (e *EndpointSlices) Changed() <-chan struct{} { return e.signal.Changed() }
 
-// Endpoints returns the addresses behind b's Service and port name, sorted. An empty port name is
-// that of a Service's only port. Nil: no slice of the Service was seen, so dial its cluster IP.
-// Empty: there is no endpoint.
+// Endpoints returns the addresses behind b's Service and port name, sorted. A Service's only port
+// may have no name. Nil: no slice of the Service was seen, so dial its cluster IP. Empty: there is
+// no endpoint.
 func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 	var all []*discoveryv1.EndpointSlice
 	for _, o := range e.store.List() {

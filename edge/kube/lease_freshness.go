@@ -85,7 +85,7 @@ func (f *freshness) stale(now time.Time) error {
 	return nil
 }
 
-// due reports whether the API server is to be asked at now.
+// due reports whether the API server must be asked at now.
 func (f *freshness) due(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -96,7 +96,7 @@ func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool)
 	return l, s.versions[a], ok
 }
 
-// Replace writes next durably. Was must be the current lease on that address, zero if there is
+// Replace writes next durably. was must be the current lease on that address, zero if there is
 // none. fs.ErrExist: another edge has changed the lease since.
 func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	now, version, there := s.stored(next.Address)
@@ -206,8 +206,8 @@ func (s *Leases) drop(a netip.Addr) {
 	delete(s.lost, a)
 }
 
-// older reports whether resource version a is before b. If they are not numbers, none is older,
-// and the one that arrives last counts.
+// older reports whether resource version a is before b. If they are not numbers, older returns
+// false, so the version that arrives last is kept.
 func older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

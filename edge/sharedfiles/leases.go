@@ -65,8 +65,8 @@ func (n *LeaseNames) VMAt(a netip.Addr) string {
 }
 
 // VMNamed returns the addresses on which the VM of this name, in lower case, holds an unexpired
-// lease, in order. Exists: a VM with a lease has this name, or a name that ends with a dot and this
-// name.
+// lease, in order. exists reports whether a VM with a lease has this name, or a name that ends with
+// a dot and this name.
 func (n *LeaseNames) VMNamed(name string) (addresses []netip.Addr, exists bool) {
 	x, now := n.current(), time.Now()
 	for _, l := range x.byVM[name] {

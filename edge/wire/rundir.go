@@ -25,7 +25,7 @@ const (
 	// ReportFile is a report for the operator. The failover agent adds the reports of the proxy, the NTP
 	// server and Access to its own. The watcher writes the whole report to the API server.
 	ReportFile = "report.json"
-	// BootsFile has the boot steps that the DNS server or the proxy saw. The DHCP server reads it.
+	// BootsFile holds the boot steps that the DNS server or the proxy saw. The DHCP server reads it.
 	BootsFile = "boots.json"
 )
 

@@ -24,7 +24,7 @@ func (h BackendHealth) Dark() bool { return h.Endpoints > 0 && h.Healthy == 0 }
 // membership matches the names of the counters that BackendHealth reads.
 const membership = `^cluster\..*\.membership_(total|healthy)$`
 
-// BackendHealth returns the counts by the backend's name, for those of the given backends that Envoy has.
+// BackendHealth returns the health of backends by name. Backends that Envoy does not have are missing.
 func (c *Client) BackendHealth(ctx context.Context, backends []network.Backend) (map[string]BackendHealth, error) {
 	b, err := c.get(ctx, "/stats?filter="+url.QueryEscape(membership))
 	if err != nil {

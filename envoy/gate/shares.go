@@ -23,7 +23,7 @@ const (
 // An arrival is a connection of a client to a listener. No two open connections are equal.
 type arrival struct{ Listener, Client netip.AddrPort }
 
-// A holder is a source at one kind of ports, which has a share of its own: those of the API server, or all others.
+// A holder is a source at one kind of ports: the ports of the API server, or all others. Each kind has a share of its own.
 type holder struct {
 	source string
 	api    bool
@@ -53,7 +53,7 @@ const (
 // counted only when a limit may be reached.
 type shares struct {
 	limits resources.Limits
-	// apart: some ports are for the API server alone.
+	// apart: some ports are for the API server alone, so each source has two shares.
 	apart bool
 	// watched is whether Envoy asks about every connection, and since is when that started.
 	watched bool

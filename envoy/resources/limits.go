@@ -35,8 +35,9 @@ type Limits struct {
 	Heap uint64
 }
 
-// NewLimits returns the limits of an Envoy with memory in bytes, and files that it may open. Zero: no limit, or not known.
-// Idle connections take at most half of the memory beyond ownMemory, the rest is for full sources.
+// NewLimits returns the limits of an Envoy with memory in bytes, and files that it may open. Zero means that there is no
+// limit, or that it is unknown. Idle connections take at most half of the memory beyond ownMemory. The rest is for full
+// sources.
 func NewLimits(memory, files uint64) Limits {
 	l := Limits{Connections: MaxConnections, Heap: memory / 4 * 3}
 	if files > 0 {
@@ -72,9 +73,9 @@ func (l Limits) Others() uint32 { return l.Connections - l.API() }
 // ports: a node whose pods use up one share keeps the other. If apart is false, no port is for the API server alone, and the
 // share is all of PerSource.
 //
-// fullSources that use up both shares fit into the memory. With 2,560 MiB, 2 sources * 2 shares * 287 connections * 1,600
-// KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. It is unknown which share the pods of a
-// node need more, so both are equal.
+// As many sources as fullSources, each of which uses up both shares, fit into the memory. With 2,560 MiB, 2 sources * 2
+// shares * 287 connections * 1,600 KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. It is
+// unknown which share the pods of a node need more, so both are equal.
 func (l Limits) Share(apart bool) uint32 {
 	if apart {
 		return l.PerSource / 2

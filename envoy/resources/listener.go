@@ -35,9 +35,9 @@ const (
 	keepaliveIdle     = 60 * time.Second
 	keepaliveInterval = 15 * time.Second
 	keepaliveProbes   = 4
-	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed (TCP_USER_TIMEOUT), by
-	// default 15 minutes. It equals the time that keepalive grants an idle peer. A failover or a live migration takes
-	// less.
+	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed (TCP_USER_TIMEOUT). The
+	// kernel's default is 15 minutes. It equals the time that keepalive grants an idle peer. A failover or a live
+	// migration takes less.
 	unansweredLimit = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 

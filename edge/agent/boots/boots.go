@@ -21,7 +21,7 @@ type VM struct {
 	Leased bool
 }
 
-// Timelines has a timeline for each tracked VM. The zero value tracks none.
+// Timelines holds the timeline of each tracked VM. The zero value tracks none.
 type Timelines struct {
 	of map[string]timeline
 	// quiet is since when no VM has had connections through this edge, zero while some have. from is since when this edge judges

@@ -147,7 +147,7 @@ func listenerNames(n network.Network) []string {
 	return names
 }
 
-// CutOff maps each unreachable backend to the reason.
+// CutOff maps each unreachable backend to the reason why it is unreachable.
 type CutOff map[string]error
 
 // CutOffBackends returns n's backends in the control plane that the pod network does not reach: either

@@ -55,7 +55,7 @@ type Proxy struct {
 	Needs func(network.Network) []network.ReservedDestination
 	// Status is kept by Run: whether every listener of the plan accepts connections.
 	Status serving.Status
-	// AccessLog gets what Envoy reports.
+	// AccessLog logs the connections that Envoy reports.
 	AccessLog *connlog.AccessLog
 	// CutOffBackends counts the unreachable backends.
 	CutOffBackends prometheus.Gauge

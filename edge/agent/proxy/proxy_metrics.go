@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// Metrics registers the metrics of p, and returns them with those of Envoy, if it answers.
-// Call it once, before Run.
+// Metrics registers the metrics of p, and returns them together with Envoy's metrics, if Envoy
+// answers. Call it once, before Run.
 func (p *Proxy) Metrics(ctx context.Context) prometheus.Gatherer {
 	r := prometheus.NewRegistry()
 	set := metrics.Register(r, metrics.Proxy)

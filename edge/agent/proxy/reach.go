@@ -6,7 +6,7 @@ package proxy
 import "maps"
 
 const (
-	// reachTicks is how long a good check counts, in ticks from its start: 1.5 s.
+	// reachTicks is how long a successful check proves reachability, in ticks from its start: 1.5 s.
 	reachTicks = 3
 	// openChecks is how many checks may be open. While they hang, a further check shows nothing.
 	openChecks = 3
@@ -25,14 +25,14 @@ const (
 // been open for hungTicks: the other workers have closed their connections, and so have fewer. One
 // case is not noticed: a worker hangs between closing a connection and counting the close.
 type Reach struct {
-	// Reached: a recent check was good.
+	// Reached: a recent check succeeded.
 	Reached bool
 
 	tick int
 	// open has the tick at which each open check began, and whether it was answered. It is replaced,
 	// never changed.
 	open map[int]bool
-	// good is the tick at which the last good check began.
+	// good is the tick at which the last successful check began.
 	good int
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// loopback is the device of callers in the pod itself: those of a forwarded port.
+// loopback is the device of callers in the pod itself, such as `oc port-forward`.
 const loopback = "lo"
 
 // An Access runs the access proxy of one edge.

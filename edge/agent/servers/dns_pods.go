@@ -20,7 +20,7 @@ type PodDNS struct {
 	// Interface is the edge's interface on the network. While the kernel forwards packets, pods are not answered.
 	Interface serving.Interface
 	Source    *inforce.Source
-	// Handler has no upstreams, VMs and MACs.
+	// Handler has neither upstreams nor VMs nor MACs.
 	Handler *dns.Handler
 	Log     *slog.Logger
 	// Device is the pod's interface on the cluster network.

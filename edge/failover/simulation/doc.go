@@ -1,6 +1,6 @@
 // Package simulation runs the decisions of edge/failover against simulated faults. It has no
 // product code. Its tests run two edges of one network, and the VMs that route through them, on a
-// simulated clock: a minute takes some milliseconds.
+// simulated clock: a simulated minute takes some milliseconds.
 //
 // # What is simulated
 //

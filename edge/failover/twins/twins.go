@@ -36,7 +36,7 @@ const (
 	called = 20
 	// replaced is for how many intervals a twin must be silent until another pod of its pair replaces it.
 	replaced = 3
-	// settled is after how many intervals of serving in a row an edge no longer yields.
+	// settled is the number of intervals in a row that an edge must serve before it no longer yields.
 	settled = 6
 )
 
