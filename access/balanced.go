@@ -24,7 +24,7 @@ func balances(a network.Access, port uint16) bool {
 	})
 }
 
-// keeps reports whether p still admits the caller of t, and still opens its destination.
+// keeps reports whether p still admits the caller of t, and still opens t's destination.
 func (p Policy) keeps(t *Tunnel) bool {
 	if t.Target.Name == loadBalancers {
 		return p.Dials(t.Dialed.Addr()) && balances(p.Network.Access, t.Listen) && t.Dialed.Port() == t.Listen

@@ -178,7 +178,7 @@ func (p Policy) app(d network.AccessDestination, vms VMs) Target {
 	return p.leased(d, vms.Leased(), d.TargetPort)
 }
 
-// leased is target for addresses from leases.
+// leased returns the target of d, as target does, for addresses that come from leases.
 func (p Policy) leased(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
 	t := p.target(d, addresses, port)
 	t.VMs = true

@@ -22,9 +22,9 @@ const (
 	dialLimit = 3 * time.Second
 	// dialNext is how long one attempt may take before further addresses are dialed.
 	dialNext = 250 * time.Millisecond
-	// dialWaves is in how many parts the addresses are dialed: the last part still has half of dialLimit to accept.
+	// dialWaves is the number of parts in which the addresses are dialed. The last part still has half of dialLimit to accept.
 	dialWaves = 6
-	// failedFor is how long an address comes last after a failure.
+	// failedFor is how long after a failure an address is dialed last.
 	failedFor = time.Minute
 	// maxKnown is for how many addresses the latest outcome is remembered.
 	maxKnown = 1 << 14

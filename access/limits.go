@@ -104,7 +104,7 @@ type shares struct {
 
 // add counts t, or refuses it. A source may have as many tunnels as are still free. So one source alone gets half of all, and two
 // sources get a third each. A source with less than an equal part always gets a tunnel: if none is free, the source with the most
-// loses the tunnel that was silent longest.
+// loses the tunnel that has been silent longest.
 func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	source := t.Caller.Addr()
 	mine, sources := len(s.of[source]), len(s.of)
@@ -130,7 +130,7 @@ func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	return evicted, nil
 }
 
-// silent returns the tunnel that was silent longest, of the source with the most tunnels.
+// silent returns the tunnel that has been silent longest, of the source with the most tunnels.
 func (s *shares) silent() *tunnel {
 	var all map[*tunnel]struct{}
 	for _, of := range s.of {

@@ -20,13 +20,13 @@ func outcomes() map[Reason]string {
 	}
 }
 
-// Metrics of one server.
+// Metrics are the metrics of one server.
 type Metrics struct {
 	metrics.Set
 	labels map[Reason]string
 }
 
-// NewMetrics creates the metrics of a server whose keys are keys, and registers them with r.
+// NewMetrics creates the metrics of a server with these keys, and registers them with r.
 func NewMetrics(r prometheus.Registerer, keys func() Keys) *Metrics {
 	m := &Metrics{Set: metrics.Register(r, metrics.Access), labels: outcomes()}
 	m.Compute(metrics.AccessKeys, func() float64 { return float64(keys().Count()) })

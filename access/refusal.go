@@ -30,7 +30,8 @@ func (r *Refusal) Error() string {
 // A Refused is a caller's connection that did not become a tunnel.
 type Refused struct {
 	Caller netip.AddrPort
-	// Account is known once the token is verified, Asked (see Authority.String) once the request is read.
+	// Account is empty until the token is verified. Asked (see Authority.String) is empty until the
+	// request is read.
 	Account, Asked string
 	Listen         uint16
 	// LoadBalancer: the connection came through a load balancer, which anyone can use.

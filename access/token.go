@@ -60,7 +60,7 @@ func Verify(token string, keys Keys, audience string, now time.Time) (account st
 	return accountOf(claims.Subject)
 }
 
-// verified returns the claims of t if one of keys verifies it: only keys with its key ID, if it has one.
+// verified returns the claims of t if one of keys verifies t. If t has a key ID, it tries only keys with that ID.
 func verified(t *jwt.JSONWebToken, keys Keys) (jwt.Claims, error) {
 	id := t.Headers[0].KeyID
 	for _, k := range keys.all {

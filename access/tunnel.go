@@ -64,7 +64,7 @@ type tunnel struct {
 	caller, destination *net.TCPConn
 	began               time.Time
 	sent, received      atomic.Int64
-	// active is when the latest byte was carried, since began.
+	// active is the time from began to the latest byte, in nanoseconds.
 	active atomic.Int64
 	// cut is why this program ends the tunnel. Nil: it does not.
 	cut atomic.Pointer[End]

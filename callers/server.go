@@ -16,7 +16,7 @@ import (
 // with fewer connections still gets one: the address with the most connections loses its oldest.
 type Listener struct {
 	net.Listener
-	// Of divides the connections, one unit each.
+	// Of is the pool of connections. Each connection takes 1.
 	Of *Pool
 	// Refused, if set, is called for each connection that is closed.
 	Refused func()
@@ -90,7 +90,7 @@ func (c *limitedConn) Close() error {
 const (
 	// headers is the limit of a request's headers, in bytes.
 	headers = 8 << 10
-	// request is how long a caller may take to send its request, answer until it has read the answer.
+	// request is how long a caller may take to send its request, and answer how long until it has read the answer.
 	request, answer = 10 * time.Second, 30 * time.Second
 )
 

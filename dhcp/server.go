@@ -175,7 +175,7 @@ func (s *Server) known(n network.Network, now time.Time) reply.Known {
 // lease are served.
 func (s *Server) Ready() error { return cmp.Or(s.Store.Ready(), s.VMs.Ready()) }
 
-// Alive returns an error while the server hangs, so that VMs need the peer.
+// Alive returns an error while the server hangs, so that the peer must serve VMs.
 func (s *Server) Alive() error {
 	if w := s.watch.Load(); w != nil {
 		return w.err()

@@ -38,7 +38,7 @@ type question struct {
 	do, cd bool
 }
 
-// A state is how good a cached answer is.
+// A state is whether a cached answer can be served.
 type state int
 
 const (
@@ -54,7 +54,7 @@ const (
 	staleNow
 )
 
-// A cache holds answers up to a limit in bytes. Each answer counts for the client that asked first.
+// A cache holds answers up to a limit in bytes. Each answer uses the share of the client that asked first.
 type cache struct {
 	answers *shares.Shares[*entry]
 	entries map[question]*shares.Holding[*entry]

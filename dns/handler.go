@@ -53,7 +53,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// MACs knows which host has an address.
+// MACs finds the MACs of hosts on the network.
 type MACs interface {
 	// MACOf returns the MAC of the host that sends from an address of the network. Empty: not known. present reports
 	// whether the kernel knows the MAC now. If not, the kernel sends an ARP request before it sends to the address.

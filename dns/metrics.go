@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/metrics"
 )
 
-// Metrics of one server.
+// Metrics are the metrics of one server.
 type Metrics struct{ metrics.Set }
 
 // NewMetrics creates the metrics and registers them with r.

@@ -156,7 +156,7 @@ var _ dns.ResponseWriter = (*responder)(nil)
 // LocalAddr implements dns.ResponseWriter, as all methods do.
 func (w *responder) LocalAddr() net.Addr { return w.local }
 
-// RemoteAddr is the address of the client.
+// RemoteAddr returns the address of the client.
 func (w *responder) RemoteAddr() net.Addr { return w.remote }
 
 // WriteMsg packs and sends m.
@@ -174,7 +174,7 @@ func (w *responder) Write(b []byte) (int, error) { return len(b), w.send(b) }
 // Close does nothing, since other responders use the same socket.
 func (w *responder) Close() error { return nil }
 
-// TsigStatus is nil: nothing is signed.
+// TsigStatus returns nil: nothing is signed.
 func (w *responder) TsigStatus() error { return nil }
 
 // TsigTimersOnly does nothing.

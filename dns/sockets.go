@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// groups of sockets: the questions of one client arrive in one group, so a flood fills the buffers of only one. The
-	// ID of the message chooses the socket in the group.
+	// groups is the number of groups of sockets. The questions of one client arrive in one group, so a flood fills the
+	// buffers of only one. The ID of the message chooses the socket in the group.
 	groups, socketsPerGroup = 8, 4
 	// receivers is how many sockets receive. Sockets also counts one for each group that only sends to hosts that may not
 	// exist: a VM that invents addresses fills only that buffer.

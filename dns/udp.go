@@ -112,7 +112,7 @@ func (s *server) read(ctx context.Context, c *net.UDPConn, out socket, group uin
 	}
 }
 
-// recent counts the questions of clients at one socket in the last moments.
+// recent counts the questions of each client at one socket in the current momentTime.
 type recent struct {
 	since  time.Time
 	counts map[shares.Client]int
@@ -160,7 +160,7 @@ func (s *server) sent(err error) {
 	}
 }
 
-// A socket sends by UDP. It is safe for concurrent use.
+// A socket sends over UDP. It is safe for concurrent use.
 type socket struct {
 	raw   syscall.RawConn
 	local net.Addr

@@ -76,7 +76,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 		return err
 	}
 	o.Dialer = *socket.Dialer(pods)
-	// Outside a pod, no socket needs a device.
+	// Outside a pod, sockets are not bound to a device.
 	onNetwork := ""
 	if pods != "" {
 		onNetwork = f.device
@@ -88,7 +88,7 @@ func runDNS(ctx context.Context, f serverFlags, listen netip.AddrPort, log *slog
 	if f.watchedBy != "" {
 		names := sharedfiles.NewLeaseNames(wire.File(f.runDir, f.watchedBy, wire.LeaseCache), log)
 		o.VMs, vms = names, names.HasMAC
-		// A question proves no MAC: a VM can send one from any address.
+		// A query does not prove the MAC of its sender: a VM can send one from any address.
 		boots = sharedfiles.NewBootsFile(wire.File(f.runDir, f.program, wire.BootsFile), names, nil)
 		o.AskedIgnition = func(client netip.Addr) { boots.Saw(client, network.BootName) }
 	}

@@ -6,7 +6,7 @@ package main
 
 import "github.com/cldmnky/oooi/ntp"
 
-// clock is the clock that `oooi-edge ntp` serves.
+// clock returns the state of the clock that `oooi-edge ntp` serves.
 func clock() (ntp.State, error) { return ntp.Kernel() }
 
 // clockNote is what `oooi-edge version` says about the clock.

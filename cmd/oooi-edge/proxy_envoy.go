@@ -22,7 +22,8 @@ import (
 // stopTimeout is how long Envoy has to end after SIGTERM.
 const stopTimeout = 10 * time.Second
 
-// findEnvoy returns a function that runs Envoy until its context ends. If Envoy ends by itself, that is an error.
+// findEnvoy returns a function that runs Envoy until its context ends. That function returns an error if Envoy
+// ends by itself.
 func findEnvoy(program string, limits resources.Limits, output io.Writer) (func(ctx context.Context, dir string) error, error) {
 	path, err := exec.LookPath(cmp.Or(program, os.Getenv("ENVOY"), "envoy"))
 	if err != nil {

@@ -165,7 +165,7 @@ func apiServer() []network.ReservedDestination {
 	return serving.APIServer(os.Getenv(wire.APIServerVariable))
 }
 
-// resolvers returns the resolvers in the pod's resolv.conf. None: there is no such file.
+// resolvers returns the resolvers in the pod's resolv.conf. It returns nil if there is no such file.
 func resolvers() []network.ReservedDestination {
 	text, err := os.ReadFile(wire.ResolvConf)
 	if err != nil {

@@ -67,7 +67,8 @@ func newTryCommand() *cobra.Command {
 	return c
 }
 
-// isolates returns an error if VMs could reach the pod network through this pod, which then ends immediately.
+// isolates returns an error if VMs could reach the pod network through this pod. The program then ends
+// immediately.
 func isolates(ctx context.Context, name string) error {
 	w, err := device.Watch(ctx, name)
 	if err != nil {

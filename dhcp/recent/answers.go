@@ -17,7 +17,7 @@ const (
 	// silentFor is how long an address without an answer needs no probe. answeredFor is how long an answer is used,
 	// and unprovenFor how long one from the kernel's neighbor table is used.
 	silentFor, answeredFor, unprovenFor = 30 * time.Second, 5 * time.Minute, 10 * time.Second
-	// shownFor is how long a conflict is shown after the last answer.
+	// shownFor is how long a conflict is reported after the last answer.
 	shownFor = time.Hour
 	// maxHosts is how many answers of hosts are remembered, maxSilent how many probes without an answer.
 	maxHosts, maxSilent = 256, 4096
@@ -34,7 +34,7 @@ type Answer struct {
 	At     time.Time
 }
 
-// counts reports whether the answer is recent enough.
+// counts reports whether the answer is recent enough at now.
 func (x Answer) counts(now time.Time) bool {
 	age, limit := now.Sub(x.At), answeredFor
 	switch {

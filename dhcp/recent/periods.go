@@ -4,8 +4,8 @@ package recent
 
 import "time"
 
-// periods hold what was recorded in the current period and in the one before. Together these cover at least the
-// last length of a period.
+// periods hold what was recorded in the current period and in the one before. Together these cover at least one
+// whole period.
 type periods[T any] struct {
 	current, former T
 	began           time.Time // Of current

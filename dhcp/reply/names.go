@@ -52,7 +52,7 @@ func clientName(sent []byte, vm string, served bool) []byte {
 }
 
 const (
-	// longestLabel in bytes (RFC 1035 section 2.3.4).
+	// longestLabel is the longest label in bytes (RFC 1035 section 2.3.4).
 	longestLabel = 63
 	// A pointer has two bytes: two bits that are set, and the offset of a label from the start of
 	// the list (RFC 1035 section 4.1.4).
@@ -90,7 +90,7 @@ func searchList(domains []string) []byte {
 	return out
 }
 
-// A start is the offset of a domain without a pointer.
+// A start is the offset at which a domain begins that is written as labels, not as a pointer.
 type start struct {
 	domain string
 	at     int

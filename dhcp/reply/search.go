@@ -12,7 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// maxProbes is how many addresses of a range are searched for one client. A larger range is never full.
+// maxProbes is how many addresses of a range are searched for one client. In a larger range, one of these is assumed to be
+// free.
 const maxProbes = 1 << 16
 
 // maxPassed is how many addresses a search skips because they were offered to other clients. A host that invents MACs gets
@@ -79,8 +80,8 @@ func (c client) offeredToAnother(a netip.Addr) bool {
 	return by != "" && by != c.mac
 }
 
-// parts returns the range without excluded addresses: from the place of the MAC to the end, and then from the beginning. It
-// has at most maxProbes addresses.
+// parts returns the range without excluded addresses: from the place of the MAC (see place) to the end, and then from the
+// beginning. It has at most maxProbes addresses.
 func (c client) parts() []network.Range {
 	r := c.n.DHCP.Range
 	size := uint64(r.Size())

@@ -29,7 +29,7 @@ type VMs interface {
 	HasMAC(mac string) bool
 }
 
-// Answer returns the reply of v to q. False: v does not know the name, so upstreams may be asked. The VMs may be nil.
+// Answer returns the reply of v to q. False: v does not know the name, so upstreams may be asked. vms may be nil.
 //
 //	localhost, and names below it     the host itself (RFC 6761), unless the clients are pods
 //	a name with records               the records; other types NODATA
@@ -133,7 +133,7 @@ func owned(rrs []dns.RR, name string) []dns.RR {
 	return out
 }
 
-// denied returns the negative answer for an internal name.
+// denied returns the negative answer for an internal name. False: name is not internal.
 func (v *View) denied(name string) (Reply, bool) {
 	if len(v.internal) == 0 {
 		return Reply{}, false

@@ -9,7 +9,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// loopback are the reverse names of 127.0.0.1 and ::1.
+// loopback and loopback6 are the reverse names of 127.0.0.1 and ::1.
 const loopback, loopback6 = "1.0.0.127.in-addr.arpa.", "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa."
 
 // localhost returns the answer for localhost, a name below it, or the names of 127.0.0.1 and ::1. The name is in lower

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// ttl of records in seconds. A plan changes rarely, but VMs must notice changes soon.
+	// ttl is the TTL of records in seconds. A plan changes rarely, but VMs must notice changes
+	// soon.
 	ttl = 30
 	// negativeTTL in seconds is the TTL and the minimum of SOA records (RFC 2308, section 5). A VM
 	// must not cache for long that the name of its API server does not exist.
@@ -28,7 +29,7 @@ type View struct {
 	clients []netip.Prefix
 	// ownNamesOnly: no question of these clients is forwarded.
 	ownNamesOnly bool
-	// nodes by name in lower case with trailing dot. The root always exists.
+	// nodes are the nodes by name, in lower case with trailing dot. The root always exists.
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
 	internal map[string][]dns.RR
@@ -136,8 +137,9 @@ func (v *View) add(r network.Record) {
 	}
 }
 
-// settle sets the SOA for negative answers at a name to the SOA of its zone. A name in no zone of v
-// counts as its own zone, a wildcard as its parent.
+// settle sets the SOA for negative answers at a name to the SOA of its zone. If the name is in no
+// zone of v, the SOA is that of a zone with this name. For a wildcard it is that of a zone with the
+// parent's name.
 func (v *View) settle(name string, n *node, serial uint32) {
 	for at := name; ; at = above(at) {
 		if up := v.nodes[at]; up != nil && up.soa != nil {

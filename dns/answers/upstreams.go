@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// Servers returns the upstream servers for n's clients, without the VIPs of n, which would be a loop.
-// Empty: none.
+// Servers returns the upstream servers for n's clients. It omits the VIPs of n, since forwarding to
+// them would be a loop. Empty: none.
 func Servers(n network.Network, r resolvconf.File) []netip.AddrPort {
 	var servers []netip.AddrPort
 	switch n.DNS.Upstreams.Mode {

@@ -26,7 +26,8 @@ func NewViews(n network.Network, internal []string) Views {
 	return vs
 }
 
-// For returns the view with the longest prefix that matches the client, of equal ones the first. Nil: the client is refused.
+// For returns the view with the longest prefix that matches the client. Of several with equal prefixes, it returns the first.
+// Nil: the client is refused.
 func (vs Views) For(client netip.Addr) *View {
 	var best *View
 	bits := -1

@@ -50,7 +50,7 @@ type share[T any] struct {
 	index    int
 }
 
-// A Holding is one value of a client.
+// A Holding is one value that a client holds, with its weight.
 type Holding[T any] struct {
 	Value  T
 	weight int

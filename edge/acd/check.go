@@ -55,7 +55,7 @@ type State struct {
 
 // Actions are what to do now.
 type Actions struct {
-	// Probe these addresses, all at once.
+	// Probe are the addresses to probe, all at the same time.
 	Probe []netip.Addr
 	// Verdict is nil while the check runs.
 	Verdict *Verdict

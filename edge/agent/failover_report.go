@@ -44,7 +44,7 @@ type view struct {
 	report reported.EdgeReport
 	// nextHop is the next-hop VIP, which a twin has, too.
 	nextHop netip.Addr
-	// latest is what was seen last, and changed is when it last changed.
+	// latest is the last sight, and changed is when it last changed.
 	latest  sight
 	changed time.Time
 	// differ is when both edges began to serve different plans. Zero: they do not.

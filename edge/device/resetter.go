@@ -74,8 +74,8 @@ func NewResetter(c *Clients, wasReset func(listener netip.AddrPort, client netip
 	return &Resetter{clients: c, wasReset: wasReset, open: map[netip.AddrPort]*joined{}}
 }
 
-// Set replaces the hosts whose connections are reset. A listener is in one Senders at most. If the kernel refuses the
-// program, connections to that listener are not reset.
+// Set replaces the hosts whose connections are reset. Each listener may be in only one Senders. If the kernel refuses
+// the program, connections to that listener are not reset.
 func (r *Resetter) Set(all ...Senders) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 	netconfAll = -1
 	// netconfHeader is struct netconfmsg, padded.
 	netconfHeader = 4
-	// The places of sysctls in IFLA_INET6_CONF.
+	// The indexes of sysctls in the array of IFLA_INET6_CONF.
 	devconfDisableIPv6     = 26
 	devconfForceForwarding = 59
 )

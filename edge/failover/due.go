@@ -24,8 +24,8 @@ const (
 // so that two edges that run without hearing each other stop moving VMs.
 var lostAt = []time.Duration{0, time.Second, 3 * time.Second, 10 * time.Second}
 
-// aloneAt lists when an edge without a peer announces, as times after the first announcement. The edge repeats itself,
-// because an edge that was removed from the plan may still run, and notice its removal late.
+// aloneAt lists when an edge without a peer announces, as times after the first announcement. Announcements are
+// repeated, because an edge that was removed from the plan may still run, and may notice its removal late.
 var aloneAt = append(slices.Clone(lostAt), 20*time.Second, 40*time.Second)
 
 // A cause is why an edge announces. Each cause has its own schedule.

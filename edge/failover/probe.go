@@ -113,7 +113,7 @@ func (p *prober) collect(peer netip.Addr) {
 			}
 			switch a := netip.AddrFrom4(to.Addr); {
 			case offender(about[:n]) != a:
-				// This edge's own kernel, or a router: the host itself did not answer.
+				// This edge's own kernel or a router sent the error, not the host.
 			case a == peer:
 				p.peerAnswers++
 			case p.asked[a] > 0:

@@ -187,16 +187,16 @@ type Event struct {
 
 // Actions are to be carried out in this order.
 type Actions struct {
-	// Announce the VIPs, and the published addresses on the link.
+	// Announce: send a failover announcement of the VIPs, and of the published addresses on the link.
 	Announce bool
 	// Call: make the peer's kernel store this edge's MAC for this edge's address, as an announcement does for the VIPs.
 	// The peer's kernel may still have the MAC of a previous pod.
 	Call bool
 	// Answers are sent before Send.
 	Answers []Answer
-	// Send these to the peer, over both paths.
+	// Send are the messages to send to the peer, over both paths.
 	Send []Message
-	// Probe the peer's kernel and known VMs over the VLAN. The next Tick observes answers.
+	// Probe: probe the peer's kernel and known VMs over the VLAN. The next Tick observes answers.
 	Probe bool
 	// Close: a draining edge need not wait any longer.
 	Close bool

@@ -58,7 +58,7 @@ func answer(why func() error) http.HandlerFunc {
 // A Question is one path and its answer.
 type Question struct {
 	Path string
-	// Why returns nil for yes, else the reason of a no.
+	// Why returns nil for yes, else the reason for no.
 	Why func() error
 	// Changed returns a channel that is closed when the answer may have changed. Nil: the answer
 	// is sent once a second.

@@ -199,7 +199,7 @@ func (m *VMs) rebuild() {
 	})
 	for _, one := range all {
 		for _, n := range one.nics {
-			// The status entry replaces the spec's, which comes first and has no address.
+			// The interface in the status replaces the one in the spec, which comes first and has no address.
 			if was, ok := x.byMAC[n.mac]; !ok || was.vm == n.vm {
 				x.byMAC[n.mac] = n
 			}

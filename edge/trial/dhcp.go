@@ -24,7 +24,7 @@ const (
 	othersWithin = 2 * time.Second
 )
 
-// address asks for an address, and judges the offers.
+// address asks for an address, and returns the problems of the offers.
 func (w tool) address(ctx context.Context, n network.Network) problem.Problems {
 	offers, err := w.offers(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DiagnosticsVersion is the version of Diagnostics. Fields and parts are added without a new number.
+// DiagnosticsVersion is the version of Diagnostics. New fields and parts do not change it.
 const DiagnosticsVersion = 1
 
 // The limits of Diagnostics: an edge stops collecting after DiagnosticsTimeout, and its document has at most DiagnosticsBytes.

@@ -27,7 +27,8 @@ const (
 	StatusConfigMap = "oooi-status"
 	StatusKey       = "status.json"
 
-	// PodDNSService is the Service at which pods of the management cluster ask edges.
+	// PodDNSService is the Service to which pods of the management cluster send DNS queries for
+	// edges.
 	PodDNSService = "oooi-dns"
 
 	// AccessObject is the Service that forwards callers to the edges of the first boot network,

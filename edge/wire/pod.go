@@ -10,9 +10,10 @@ const (
 	Failover = "failover"
 	// ACD is the address conflict detection.
 	ACD = "acd"
-	// Try acts as a VM (NameTry).
+	// Try tests a network as a VM would (NameTry).
 	Try = "try"
-	// Access lets pods of the management cluster use what a network opens (network.Access).
+	// Access is the access proxy, through which pods of the management cluster reach the destinations that a network
+	// opens (network.Access).
 	Access = "access"
 	// Envoy is the proxy's data path. Its sockets are in package envoy/resources.
 	Envoy = "envoy"

@@ -29,7 +29,7 @@ type Timelines struct {
 	quiet, from time.Time
 }
 
-// A timeline has the time when a VM was first seen, and when each of its steps was.
+// A timeline has the time when a VM was first seen, and when each of its steps was first seen.
 type timeline struct {
 	since time.Time
 	seen  map[network.BootStep]time.Time
@@ -130,7 +130,7 @@ func (t *Timelines) Report(steps []network.BootStep, now time.Time) (out []repor
 	return out[:min(len(out), reported.MaxBoots)], omitted
 }
 
-// proven returns when the last step was seen that no other VM can forge: that the VM runs, or a connection.
+// proven returns the time of the latest step that another VM cannot forge: that the VM runs, or that it opened a connection.
 func (x timeline) proven() time.Time {
 	out := x.since
 	for _, s := range []network.BootStep{network.BootIgnition, network.BootAPI} {

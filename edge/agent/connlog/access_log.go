@@ -34,7 +34,7 @@ type lineLimit struct {
 	missed int
 }
 
-// take reports whether a line of source may be logged, if the period may have limit lines.
+// take reports whether a line about source may be logged. limit is how many lines the period may have.
 func (l *lineLimit) take(source netip.Addr, limit int) bool {
 	if l.logged >= limit || l.by[source] >= limit/sourceShare {
 		l.missed++

@@ -26,7 +26,7 @@ const (
 	darkUntil = time.Minute
 )
 
-// A DarkBackend is a backend with no endpoint that could be used recently.
+// A DarkBackend is the state of a backend that has, or recently had, no usable endpoint.
 type DarkBackend struct {
 	// Dark: no endpoint can be used. Since is when Dark last changed.
 	Dark  bool

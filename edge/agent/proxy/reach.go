@@ -69,7 +69,7 @@ func (r Reach) Closed(began int) (next Reach, proof bool) {
 	return r, true
 }
 
-// closing reports whether a check that began before a tick was answered and is not closed.
+// closing reports whether a check that began before this tick was answered, and is not closed yet.
 func (r Reach) closing(before int) bool {
 	for began, answered := range r.open {
 		if began < before && answered {

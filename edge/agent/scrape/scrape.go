@@ -42,7 +42,7 @@ const programLabel = "program"
 // A Scrape gathers the metrics of an edge.
 type Scrape struct {
 	RunDir string
-	// Own are the metrics of this program, Failover.
+	// Own gathers the metrics of this program, the failover agent.
 	Own prometheus.Gatherer
 	// Services returns the programs of the edge, see wire.Servers.
 	Services func() []network.Service
