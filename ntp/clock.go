@@ -39,7 +39,7 @@ type State struct {
 // A Clock returns the state of the clock that time.Now reads.
 type Clock func() (State, error)
 
-// Kernel is the Clock of this node.
+// Kernel returns the state of this node's clock. It is a Clock.
 func Kernel() (State, error) {
 	var t unix.Timex // No mode is set: adjtimex(2) only reads.
 	code, err := unix.Adjtimex(&t)

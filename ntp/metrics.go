@@ -20,7 +20,7 @@ const (
 	failed         outcome = "failed"
 )
 
-// Metrics of one server.
+// Metrics are the metrics of one server.
 type Metrics struct {
 	questions map[outcome]prometheus.Counter
 }

@@ -1,5 +1,5 @@
-// This file decides when an edge is ready, from the state and the time. A rolling change of the
-// peer waits for that.
+// This file decides when an edge is ready, from the state and the time. A rollout of the peer waits
+// until this edge is ready.
 
 package agent
 
@@ -22,7 +22,8 @@ const (
 	partitionLimit = 8 * time.Minute
 )
 
-// A Readiness is the state of the decision. The zero value is an edge that does not serve.
+// A Readiness is the state of the decision whether an edge is ready. The zero value is an edge that
+// does not serve.
 type Readiness struct {
 	// since is when the edge began to serve, unreachable when its peer became unreachable.
 	since, unreachable time.Time

@@ -208,7 +208,7 @@ func (s *Servers) Err(n network.Network) error {
 	return s.why(decisive(n))
 }
 
-// Faults returns the servers of n that do not serve. None while one of them starts.
+// Faults returns the servers of n that do not serve. It returns nil while one of them starts.
 func (s *Servers) Faults(n network.Network) (out []reported.ServerFault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

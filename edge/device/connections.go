@@ -43,7 +43,7 @@ type Clients struct {
 }
 
 // OpenClients returns Clients for the network namespace of the calling thread. Any thread may use them. The interface need not
-// exist yet. An error means that the kernel lists no connections.
+// exist yet. An error means that the kernel does not list connections.
 func OpenClients(name string) (*Clients, error) {
 	m, err := OpenMeter(name)
 	if err != nil {

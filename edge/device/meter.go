@@ -24,7 +24,7 @@ type Meter struct {
 // A Neighbor is one entry of the kernel's neighbor table.
 type Neighbor struct {
 	Address netip.Addr
-	// MAC in lower case with colons. Empty: unknown.
+	// MAC is in lower case with colons. Empty: unknown.
 	MAC string
 	// Failed: the kernel sent all its requests, and no host answered.
 	Failed bool

@@ -168,7 +168,7 @@ func (r *Resetter) join(at netip.AddrPort, program []unix.SockFilter) (*joined, 
 	return j, nil
 }
 
-// changed reports whether other sockets listen than those that were there first, or whether that is unknown.
+// changed reports whether the other sockets that listen at the address have changed since j joined them, or cannot be listed.
 func (r *Resetter) changed(at netip.AddrPort, j *joined) bool {
 	now, err := r.clients.listeners(at)
 	now = slices.DeleteFunc(now, func(c uint64) bool { return c == j.own })

@@ -1,5 +1,5 @@
-// This file decides what an edge knows about itself: whether it ran without a pause, whether
-// it receives anything, and so what it is worth to VMs.
+// This file decides what an edge knows about itself: whether it ran without a pause, whether it
+// receives anything, and so its level.
 
 package failover
 

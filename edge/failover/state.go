@@ -83,9 +83,9 @@ type State struct {
 	// Peer is the last message of the peer, over either path. Zero: none yet.
 	Peer      Message
 	PeerState PeerState
-	// Removed: the plan no longer has this edge. It announces while its peer is unreachable, but not
-	// while the peer's kernel refuses heartbeats: the peer is then the only edge of the plan, so it
-	// serves and does not listen.
+	// Removed: the plan no longer has this edge. This edge announces while its peer is unreachable,
+	// but not while the peer's kernel refuses heartbeats: the peer is then the only edge of the
+	// plan, so it serves and does not listen.
 	Removed bool
 	// Deaf: this edge receives nothing over the VLAN although it should.
 	Deaf bool

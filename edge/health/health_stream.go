@@ -29,7 +29,7 @@ const (
 	redialInterval = 250 * time.Millisecond
 	// followParameter requests answers until the connection is closed.
 	followParameter = "follow"
-	// okLine means yes. Every other line is the reason of a no.
+	// okLine means yes. Every other line is the reason why not.
 	okLine = "ok"
 	// noPrefix, uncheckedPrefix, yieldsPrefix and stalePrefix precede the reason.
 	noPrefix        = "no: "

@@ -1,6 +1,6 @@
 // Package inforce holds the View in force: the part of a plan that an edge serves. The plan comes
 // from files first, and from the ConfigMap once this container has read it. A plan that cannot be
-// served leaves the last known good plan in force. Which file is newer is in plan_files.go.
+// served leaves the last known good plan in force. plan_files.go decides which file is newer.
 package inforce
 
 import (

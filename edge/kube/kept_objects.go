@@ -22,7 +22,7 @@ import (
 // much while it is decoded.
 const pageSize = 50
 
-// A keptLease is what an edge keeps of a Lease object.
+// A keptLease is the part of a Lease object that an edge keeps.
 type keptLease struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta

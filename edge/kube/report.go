@@ -100,7 +100,7 @@ func (r *Reporter) SetBoots(all []reported.Boot, omitted int) {
 	r.compose()
 }
 
-// Connected returns what the failover agent reported last. Empty: unknown.
+// Connected returns Connected of the failover agent's last report. Empty: unknown.
 func (r *Reporter) Connected() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -45,8 +45,8 @@ type vmIndex struct {
 	byAddr   map[netip.Addr]string
 }
 
-// A nic is one interface of one VM. Address is what KubeVirt reports inside the network, zero if none. NAD is
-// "namespace/name".
+// A nic is one interface of one VM. address is the address that KubeVirt reports inside the network, zero if
+// none. nad is the "namespace/name" of its NetworkAttachmentDefinition.
 type nic struct {
 	vm, mac, nad string
 	address      netip.Addr

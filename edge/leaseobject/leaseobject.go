@@ -20,9 +20,9 @@ import (
 const Declined = "declined"
 
 // Of returns the Lease object for l, a lease on the named network, as it is written at now. The
-// holder is the VM, or the MAC of an unknown client. RenewTime plus the duration is the expiry,
-// and the duration is at most leaseTime, which clients get. So renewTime may be after now:
-// renewals until then write nothing.
+// holder is the VM, or the MAC of an unknown client. renewTime plus the duration is the expiry, and
+// the duration is at most leaseTime, which clients get. So renewTime may be after now: renewals
+// until then write nothing.
 func Of(networkName string, l network.Lease, leaseTime time.Duration, now time.Time) *coordinationv1.Lease {
 	holder := l.VM
 	switch {

@@ -23,7 +23,7 @@ const (
 	bootsForget = 10 * time.Second
 )
 
-// Boots has when one server first saw each step of a VM, by the VM's name.
+// Boots holds when one server first saw each step of a VM, by the VM's name.
 type Boots map[string]map[network.BootStep]time.Time
 
 // A BootsFile stores Boots. It is safe for concurrent use. Nil stores nothing.

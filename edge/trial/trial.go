@@ -1,4 +1,4 @@
-// Package trial tries on a network what its VMs need to become nodes, and what must not answer there. Its host acts as a VM: it
+// Package trial tests on a network what its VMs need to become nodes, and what must not answer there. Its host acts as a VM: it
 // has an address of the network, and routes through the next-hop VIP. It uses no privilege. This file lists the trials and runs
 // them.
 package trial

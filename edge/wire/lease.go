@@ -20,8 +20,8 @@ func LeaseName(networkName string, a netip.Addr) string {
 	return network.Shortened(DHCPLeases+networkName, longestName-len(".255.255.255.255")) + "." + a.String()
 }
 
-// LeaseAddress returns the address in a LeaseName. Only the name has it, so no address can
-// be assigned twice.
+// LeaseAddress returns the address in a LeaseName. The address is only in the object's name, which
+// is unique, so no address can be assigned twice.
 func LeaseAddress(objectName string) (netip.Addr, error) {
 	parts := strings.Split(objectName, ".")
 	return netip.ParseAddr(strings.Join(parts[max(0, len(parts)-4):], "."))

@@ -19,8 +19,8 @@ const (
 	PlanCopy = PlanKey
 	// LeaseCache holds the leases that the DHCP server knows.
 	LeaseCache = "leases.json"
-	// KeysFile is the JSON Web Key Set with which the API server signs tokens, read by the watcher while the
-	// plan names ServiceAccounts that may use Access.
+	// KeysFile is the JSON Web Key Set that verifies the API server's tokens. The watcher reads it from the
+	// API server while the plan names ServiceAccounts that may use Access.
 	KeysFile = "keys.json"
 	// ReportFile is a report for the operator. The failover agent adds the reports of the proxy, the NTP
 	// server and Access to its own. The watcher writes the whole report to the API server.

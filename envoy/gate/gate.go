@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// macsFor is how old a known MAC may be.
+	// macsFor is how long a MAC that was found is used.
 	macsFor = 10 * time.Second
 	// maxQuestion is the largest question of Envoy, in bytes.
 	maxQuestion = 4 << 10
@@ -41,7 +41,7 @@ type Gate struct {
 	Sockets func() (int, error)
 	// MACOf returns the MAC of an address of the network. Empty: not known.
 	MACOf func(netip.Addr) string
-	// SetAsked is called with the percentage of connections that Envoy is to ask about, in Run and at each change: a sample while no
+	// SetAsked is called in Run and at each change, with the percentage of connections that Envoy must ask about: a sample while no
 	// source has half of its share, so that most connections do not wait for an answer.
 	SetAsked func(percent uint32)
 	// Reset, if set, makes the kernel reset new connections of full sources to some listeners. Envoy's questions come too late, only

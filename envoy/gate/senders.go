@@ -29,9 +29,9 @@ const (
 // Senders are full sources, and the listeners at which their new connections are reset.
 type Senders struct {
 	Listeners []netip.AddrPort
-	// Addresses of the sources, behind the gateway and in Network.
+	// Addresses are those of the sources, behind the gateway and in Network.
 	Addresses []netip.Addr
-	// MACs of the sources in Network.
+	// MACs are those of the sources in Network.
 	MACs    []net.HardwareAddr
 	Network netip.Prefix
 }

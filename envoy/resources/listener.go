@@ -36,8 +36,8 @@ const (
 	keepaliveInterval = 15 * time.Second
 	keepaliveProbes   = 4
 	// unansweredLimit is how long a peer may leave data unacknowledged, or its window closed (TCP_USER_TIMEOUT). The
-	// kernel's default is 15 minutes. It equals the time that keepalive grants an idle peer. A failover or a live
-	// migration takes less.
+	// kernel's default is 15 minutes. unansweredLimit equals the time that keepalive grants an idle peer. A failover
+	// or a live migration takes less.
 	unansweredLimit = keepaliveIdle + keepaliveProbes*keepaliveInterval
 )
 

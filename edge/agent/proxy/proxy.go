@@ -136,7 +136,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 				p.Log.Warn("backends unreachable, closing their connections", "err", cutOff)
 			}
 		}
-		// Connections of listeners that are no longer admissible live on.
+		// Connections of listeners that are no longer admissible stay open.
 		p.Gate.Serve(p.Source.Current().Network)
 		if a.Read {
 			p.Server.Serve(resources.New(a.Network, p.Options, a.CutOff.Close(resources.EndpointsOf(a.Network, p.Backends))))

@@ -10,12 +10,12 @@ const (
 	reachTicks = 3
 	// openChecks is how many checks may be open. While they hang, a further check shows nothing.
 	openChecks = 3
-	// hungTicks is how many ticks a check may be open: 3.5 s. A worker dials for 0.75 s at most, and
-	// closes a silent connection after two seconds.
+	// hungTicks is how many ticks a check may be open before a worker counts as hung: 3.5 s. A
+	// worker dials for 0.75 s at most, and closes a silent connection after two seconds.
 	hungTicks = 7
 )
 
-// A Reach is what the checks of an edge showed. The zero value does not reach the API server.
+// A Reach is the result of the checks of an edge. The zero value does not reach the API server.
 //
 // Envoy gives a new connection to the worker with the fewest connections. So connections that are
 // opened together go to different workers only if all had equally many before. A worker that hangs

@@ -31,7 +31,7 @@ type checked struct {
 	began time.Time
 	// closed: Envoy has closed each connection. False: each connection was answered.
 	closed bool
-	// err is why not each connection was answered.
+	// err is why a connection was not answered.
 	err error
 }
 

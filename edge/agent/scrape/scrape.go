@@ -1,5 +1,5 @@
 // Package scrape gathers the metrics of all programs of an edge from their sockets. A VM may control a program, so each answer
-// is limited in size and time, and to known names. A program that does not answer lacks only its own metrics.
+// is limited in size and time, and to known names. If a program does not answer, only its own metrics are missing.
 package scrape
 
 import (

@@ -45,7 +45,7 @@ func (b *Boots) Saw(all map[string]map[network.BootStep]time.Time) {
 	b.lines.Saw(all)
 }
 
-// Run looks and reports until ctx ends.
+// Run reads the VMs and calls Report every bootsInterval until ctx ends.
 func (b *Boots) Run(ctx context.Context) {
 	for ; ctx.Err() == nil; signal.Sleep(ctx, bootsInterval) {
 		if vms, ok := b.VMs(); ok {

@@ -49,7 +49,7 @@ func (s Hosts) Note(u reported.UsedAddress, witness string, now time.Time) (out 
 	return out, isNew
 }
 
-// compare orders the more credible first: named by more VMs, then with a MAC, then seen later.
+// compare orders more credible hosts first: named by more VMs, then with a MAC, then seen later.
 func (x Host) compare(y Host) int {
 	known := func(s Host) int { return min(len(s.MAC), 1) }
 	return cmp.Or(len(y.by)-len(x.by), known(y)-known(x), y.last.Compare(x.last))
