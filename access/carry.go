@@ -37,7 +37,8 @@ type direction struct {
 	carried  *atomic.Int64
 	metric   prometheus.Counter
 
-	// b has the length bytes that were read last, nil while the direction waits. failed is the error of the read.
+	// b holds the bytes that were read last, length of them. It is nil while the direction waits. failed is the error of the
+	// read.
 	b      *[bufferSize]byte
 	length int
 	failed error

@@ -72,7 +72,8 @@ type carried struct {
 	of    map[netip.Addr]int
 }
 
-// reserve counts one more tunnel of a caller, or refuses it.
+// reserve counts one more tunnel of a caller, or returns why the caller gets none: at most mostCaller per caller, and most in
+// total.
 func (t *carried) reserve(caller netip.Addr, most, mostCaller int) *Refusal {
 	switch {
 	case t.of[caller] >= mostCaller:

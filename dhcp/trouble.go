@@ -32,7 +32,7 @@ const (
 // A span is the first and the last time at which a state was noticed. Zero: the state has ended.
 type span struct{ first, last time.Time }
 
-// note extends the span to now, or begins a new span if the last time is older than limit.
+// note extends the span to now, or begins a new span if the last time is longer ago than limit.
 func (s *span) note(now time.Time, limit time.Duration) {
 	if s.first.IsZero() || now.Sub(s.last) > limit {
 		s.first = now

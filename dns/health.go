@@ -38,7 +38,8 @@ func (h health) down() bool { return h.lost || h.misses >= missesUntilDown }
 // suspected reports whether the server must be probed.
 func (h health) suspected() bool { return !h.lost && h.misses > 0 }
 
-// order returns the servers to ask in order, without dead ones, starting with the preferred one. Empty: no server lives.
+// order returns the servers to ask in order, without those that are down, starting with the preferred one. Empty: all are
+// down.
 func order(all []health, preferred int) []int {
 	var out []int
 	for i := range all {
@@ -58,7 +59,7 @@ func attempt(in []int, n int) (server int, ok bool) {
 	return in[n%len(in)], true
 }
 
-// allDown reports whether no server lives.
+// allDown reports whether all servers are down.
 func allDown(all []health) bool {
 	return !slices.ContainsFunc(all, func(h health) bool { return !h.down() })
 }

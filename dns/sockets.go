@@ -15,8 +15,8 @@ const (
 	// groups is the number of groups of sockets. The questions of one client arrive in one group, so a flood fills the
 	// buffers of only one. The ID of the message chooses the socket in the group.
 	groups, socketsPerGroup = 8, 4
-	// receivers is how many sockets receive. Sockets also counts one for each group that only sends to hosts that may not
-	// exist: a VM that invents addresses fills only that buffer.
+	// receivers is how many sockets receive. Sockets also counts one further socket of each group. It only sends to hosts
+	// that may not exist, so a VM that invents addresses fills only that socket's buffer.
 	receivers = groups * socketsPerGroup
 	Sockets   = receivers + groups
 )

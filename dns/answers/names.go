@@ -33,8 +33,8 @@ type View struct {
 	nodes map[string]*node
 	// internal holds the authority of negative answers, by internal domain.
 	internal map[string][]dns.RR
-	// cidr is the network's CIDR. The view answers the reverse names of its addresses. Zero in the
-	// view of pods, which has only records.
+	// cidr is the network's CIDR. The view answers the reverse names of its addresses. cidr is zero
+	// in the view of pods, which answers no reverse names.
 	cidr    netip.Prefix
 	reverse []dns.RR
 	// owners has the name for the PTR record of each address inside cidr that has an address

@@ -34,7 +34,7 @@ type Packet struct {
 	flags uint16
 	// question is the question section as sent.
 	question []byte
-	// Name of the question, in lower case with trailing dot.
+	// Name is the name in the question, in lower case with trailing dot.
 	Name        string
 	Kind, Class uint16
 	opt         bool

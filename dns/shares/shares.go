@@ -14,7 +14,7 @@ type Client struct {
 	Address netip.Addr
 	// Group is the group of sockets at which the questions of hosts without a known MAC arrive.
 	Group uint8
-	// Known: a VM with a lease has the MAC.
+	// Known: MAC is the MAC of a VM with a lease.
 	Known bool
 }
 
@@ -59,8 +59,8 @@ type Holding[T any] struct {
 	at    *list.Element
 }
 
-// New returns the Shares of a resource with a limit. If settled is true, the client that holds most gets nothing new while the
-// resource is full. Otherwise it loses its oldest holding.
+// New returns the Shares of a resource. limit is the total weight that clients may hold. If settled is true, the client
+// that holds most gets nothing new while the resource is full. Otherwise it loses its oldest holding.
 func New[T any](limit int, settled bool) *Shares[T] {
 	return &Shares[T]{limit: limit, settled: settled, clients: map[Client]*share[T]{}}
 }

@@ -105,8 +105,8 @@ func (f *Failover) Run(ctx context.Context) error {
 	}
 }
 
-// differs waits until the plan's assignment differs from a. Then it calls replace and
-// returns the new one. It returns a when ctx ends.
+// differs waits until the plan's assignment differs from a. Then it calls replace and returns the
+// new assignment. It returns a when ctx ends.
 func (f *Failover) differs(ctx context.Context, a assignment, replace context.CancelCauseFunc) assignment {
 	for {
 		wait := f.triggers().Wait()

@@ -28,7 +28,7 @@ type peerAddress struct {
 
 // next records named, the MAC that the peer names, and used, the MAC that the kernel has for the
 // peer's address a. Another host is found only after the time lasting: a new pod of the peer may
-// not have named its MAC yet. While the peer names no MAC, no host is found.
+// not have named its MAC yet. While named is empty, no host is found.
 func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerAddress {
 	if named != "" && !slices.Contains(p.own, named) {
 		p.own = append(slices.Clone(p.own[max(0, len(p.own)+1-maxPeerMACs):]), named)

@@ -60,7 +60,7 @@ type joined struct {
 	// own and others are the kernel's numbers of this socket, and of the sockets that were there first.
 	own    uint64
 	others []uint64
-	// program is what the kernel has now.
+	// program is the program that the kernel runs now.
 	program []unix.SockFilter
 }
 
@@ -259,8 +259,8 @@ const (
 )
 
 // choose returns a program whose result is the index of a socket, in the order in which the sockets of an address began
-// to listen. A load beyond the end of a packet ends it with 0. As the filter of a socket, the result 0 drops a packet,
-// and 1 keeps its headers.
+// to listen. A load beyond the end of a packet ends the program with result 0. As the filter of a socket, the result 0
+// drops a packet, and 1 keeps its headers.
 func choose(s Senders) []bpf.Instruction {
 	theirs, ours := bpf.RetConstant{Val: 0}, bpf.RetConstant{Val: 1}
 	out := []bpf.Instruction{bpf.LoadAbsolute{Off: sourceAddress, Size: 4}}

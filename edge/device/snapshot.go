@@ -32,8 +32,8 @@ type Snapshot struct {
 	// another interface (strict rp_filter, RFC 3704).
 	VerifiesSources bool
 	// VerifiesIPv6Sources: no IPv6 packet of the network is answered through another interface. IPv6 has no rp_filter.
-	// So this interface and wire.LinkDevice take no IPv6, or no other interface has an IPv6 address that is not
-	// link-local.
+	// So either IPv6 is off on this interface and wire.LinkDevice, or no other interface has an IPv6 address that is
+	// not link-local.
 	VerifiesIPv6Sources bool
 	// IPv6Routes are the prefixes of IPv6 routes through this interface and wire.LinkDevice, without link-local ones.
 	// Edges configure none, so another host set them by router advertisements. No packet of the edge takes them: its

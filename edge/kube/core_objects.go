@@ -24,7 +24,7 @@ func (k *Kube) FollowPlan(ctx context.Context, take func(plan string)) {
 }
 
 const (
-	// keysPath is where each ServiceAccount may read the keys. keysTimeout limits one request.
+	// keysPath is the path at which every ServiceAccount may read the keys. keysTimeout limits one request.
 	keysPath, keysTimeout = "/openid/v1/jwks", 10 * time.Second
 )
 

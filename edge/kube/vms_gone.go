@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// goneAfter is how long a VM must be gone before another VM may get its address. It covers a restart
-	// under the same name, and an API server that reports it late.
+	// goneAfter is how long a VM must be gone before another VM may get its address. A restart of the VM
+	// under the same name takes less, even if the API server reports it late.
 	goneAfter = 5 * time.Minute
 	// settleAfter is how long a watch may need to report what happened during an interruption.
 	settleAfter = 10 * time.Second

@@ -1,4 +1,4 @@
-// This file speaks TLS with backends. It knows no CA, so it verifies only the name in a
+// This file makes TLS handshakes with backends. It knows no CA, so it verifies only the name in a
 // certificate.
 
 package trial

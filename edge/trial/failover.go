@@ -19,7 +19,8 @@ const (
 	failoverInterval = 50 * time.Millisecond
 	// failoverAnswers is how long each connection may take. A SYN that is lost is sent again after one second.
 	failoverAnswers = 500 * time.Millisecond
-	// failoverLimit is the longest gap that is ok. An edge notices within two seconds that its peer lost the network.
+	// failoverLimit is the longest gap that is ok. An edge needs at most two seconds to notice that its peer
+	// lost the network.
 	failoverLimit = 5 * time.Second
 )
 

@@ -17,14 +17,14 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// othersAnswer is how long other hosts have to answer. The kernel asks once in that time.
+// othersAnswer is how long other hosts have to answer. The kernel sends one ARP request in that time.
 const othersAnswer = 900 * time.Millisecond
 
-// otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel asks
-// from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies source addresses, and
-// has no route to this one through the network, does not answer it either. Without such an address, or the MACs of the
-// edges, nothing is sent. Call it before the kernel knows the edges' MACs: afterwards the kernel sends to the hosts that it
-// found.
+// otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel
+// sends ARP requests from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies
+// source addresses, and has no route to this one through the network, does not answer it either. Without such an address, or
+// the MACs of the edges, nothing is sent. Call it before the kernel knows the edges' MACs: afterwards the kernel sends to
+// the hosts that it found.
 func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) {
 	if len(o.EdgeMACs) == 0 {
 		return nil, nil

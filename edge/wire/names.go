@@ -69,7 +69,7 @@ func ACDDeploymentName(n network.Network) string {
 // TryNADName returns the name of the NetworkAttachmentDefinition of pod TryPodName.
 func TryNADName(n network.Network) string { return NameTry + "." + n.Dashed(longestInNAD) }
 
-// TryPodName returns the name of the pod that tries n as a VM does.
+// TryPodName returns the name of the pod that tests n as a VM would.
 func TryPodName(n network.Network) string { return NameTry + "-" + n.Dashed(longestInDeployment) }
 
 // BudgetName returns the name of the PodDisruptionBudget of n's edges.

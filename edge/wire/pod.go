@@ -46,7 +46,7 @@ const (
 	APIServerVariable = "KUBERNETES_SERVICE_HOST"
 	// NodeVariable has the name of the node, in the container that writes the report of the edge.
 	NodeVariable = "NODE_NAME"
-	// HostVariable has the address of the node in a pod of Try.
+	// HostVariable has the address of the node, in a pod that tests a network (Try).
 	HostVariable = "HOST_IP"
 )
 

@@ -99,11 +99,11 @@ func (p *Proxy) admit() Admission {
 	return a
 }
 
-// serves returns nil if Envoy accepts connections. some is why Envoy has none of the admissible
-// listeners. serves requires less than follows does: a plan change, a refused listener, an address
-// that only the next pod has, or a slow Envoy must not make both edges stop serving, since then
-// neither takes over. Until the kernel has reported, an Envoy with a listener of the plan counts
-// as serving: a previous proxy configured it.
+// serves returns nil if Envoy accepts connections. some is nil if Envoy has an admissible listener,
+// else why it has none. serves requires less than follows does: a plan change, a refused listener,
+// an address that only the next pod has, or a slow Envoy must not make both edges stop serving,
+// since then neither takes over. Until the kernel has reported, an Envoy with a listener of the
+// plan counts as serving: a previous proxy configured it.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Read && a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing

@@ -117,7 +117,7 @@ func each(open []*net.UnixConn, f func(*net.UnixConn) error) error {
 	return g.Wait()
 }
 
-// Why the API server is not reached.
+// The reasons for which the API server is not reached.
 var (
 	errClosedUnanswered = errors.New("Envoy closed the connection without an answer")
 	errWorkerSilent     = errors.New("a worker of Envoy neither answers nor closes the connection")
