@@ -42,7 +42,7 @@ func TestWhoReachesWhat(t *testing.T) {
 		apiOutside, loginOutside = append(apiOutside, outsideAPI(o)), append(loginOutside, outsideOAuth(story, o))
 	}
 	row("VMs, to the API server", api...)
-	row("what clients behind the router of the VLAN need", behind...)
+	row("clients behind the router of the VLAN", behind...)
 	row("VMs, to OAuth, Ignition and konnectivity", others...)
 	row("clients outside, to the API server", apiOutside...)
 	row("clients outside, to OAuth", loginOutside...)
@@ -70,14 +70,14 @@ func placeOf(e network.Endpoint) string {
 
 // throughRouter is what clients need whose router leads to the VLAN, to reach the API server and OAuth at these places.
 func throughRouter(api, oauth string) string {
-	const route, names = "[a route](clients.md#through-the-router) to the address", "DNS for the names"
+	const vms, route, names = "the same as VMs, with ", "[a route](clients.md#through-the-router) to the address", "DNS for the names"
 	switch isName := func(place string) bool { return strings.HasPrefix(place, "name") }; {
 	case isName(api):
-		return names
+		return vms + names
 	case isName(oauth):
-		return route + ", and " + names
+		return vms + route + ", and " + names
 	}
-	return route
+	return vms + route
 }
 
 func plural(place string) string {
@@ -102,7 +102,7 @@ func outsideAPI(o objects.Objects) string {
 func outsideOAuth(story string, o objects.Objects) string {
 	at := atRouter(o, "oauth")
 	if story == "lb-name" && at != "the management node" {
-		return "the router in the status of the Route"
+		return "the router that admits the Route"
 	}
 	return at
 }
