@@ -118,8 +118,8 @@ type recent struct {
 	counts map[shares.Client]int
 }
 
-// few reports whether a client's question need not wait for its turn: in this momentTime, it asked only a few, or no other
-// client did.
+// few reports whether a client's question need not wait for its turn: in this momentTime, the client has asked at
+// most fewQuestions, or it is the only client that asked.
 func (a *recent) few(c shares.Client, now time.Time) bool {
 	if age := now.Sub(a.since); age < 0 || age >= momentTime {
 		a.since = now

@@ -55,9 +55,9 @@ func accessPorts(n network.Network) []uint16 {
 	return append([]uint16{n.Access.Port}, n.Access.PlainPorts()...)
 }
 
-// AccessPolicy returns the NetworkPolicy that admits pods of the user's namespaces to the access ports of edges, and
-// clients of load balancers to the ports of these. It returns nil if plan needs no such rule. Then only HyperShift's
-// own policies admit pods.
+// AccessPolicy returns the NetworkPolicy of edges for callers. It admits pods of the user's namespaces to the access
+// ports, and the clients of load balancers to the load balancers' ports. It returns nil if plan needs no such rule.
+// Then only HyperShift's own policies admit pods.
 func AccessPolicy(plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	var namespaces []string
 	ports := map[uint16]bool{}

@@ -48,8 +48,9 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 	return out, problems
 }
 
-// balancedOn returns the Name of the network whose edges get the connections of load balancers: a possible one with
-// VMs, else the one in last, else the first. So connections do not move to a new network without VMs.
+// balancedOn returns the Name of the network whose edges get the connections of load balancers. Among the networks in
+// possible, it prefers those with VMs, then the one that had these connections in last, then the first in p. So
+// connections do not move to a new network without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {

@@ -6,8 +6,9 @@
 //
 // A connection with a known server name goes to the backend of that name's endpoint. All others go to the default of
 // the listener, the endpoint with MatchAny, or are closed. Clients of the API server send no server name, or that of
-// an in-cluster Service. So a listener with only a default does not read server names, and on port 443 no other
-// endpoint gets the names of in-cluster Services. An exact name has precedence over a wildcard that matches it.
+// an in-cluster Service. So a listener with only a default does not read server names. On port 443, the names of
+// in-cluster Services belong to the default if it is an endpoint of HyperShift, and no other endpoint gets them. An
+// exact name has precedence over a wildcard that matches it.
 //
 // Two endpoints can request the same listener or name. Endpoints of HyperShift have precedence, first those that
 // every node needs. Then come endpoints of a Service's annotation, the ingress, and registries, each group sorted by

@@ -107,8 +107,8 @@ func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count b
 	return admitted, near && age >= countEvery
 }
 
-// near reports whether h has more than half of its share, or the ports other than the API server's more than half of
-// their limit.
+// near reports whether h has more than half of its share, or whether all ports except the API server's together have
+// more than half of Limits.Others.
 func (s *shares) near(h holder) bool {
 	return s.of[h] > s.share()/2 || s.others > s.limits.Others()/2
 }

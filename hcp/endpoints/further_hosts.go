@@ -46,8 +46,8 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	return ps
 }
 
-// insecureOf returns the registries, sorted, to which edges forward TLS only and nodes may use plain HTTP
-// (insecureRegistries in OpenShift's config/v1/types_image.go).
+// insecureOf returns the registries, sorted, that nodes may dial over plain HTTP (insecureRegistries in OpenShift's
+// config/v1/types_image.go), although edges forward only TLS to them.
 func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(string) bool) []string {
 	c := hc.Spec.Configuration
 	if c == nil || c.Image == nil {

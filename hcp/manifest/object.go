@@ -26,7 +26,7 @@ type Object struct {
 	Name                string
 	Annotations, Labels map[string]string
 	// Unquoted are the keys of annotations and labels whose values are not strings, sorted. The API
-	// server refuses such an object. In Annotations, Labels and JSON their values are strings.
+	// server refuses such an object. Annotations, Labels and JSON have the text of these values, as strings.
 	Unquoted []string
 	// Lines has line numbers in File, from 1: where each annotation and label is, by its key, and where the object
 	// begins, by the key "". Lines is empty for an object in a list.

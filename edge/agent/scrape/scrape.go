@@ -113,8 +113,8 @@ func scrape(socket string) ([]*dto.MetricFamily, error) {
 	return slices.Collect(maps.Values(families)), nil
 }
 
-// merged returns the known families of programs, sorted by name, with the label of their program. A family has the type that
-// container Failover gives it, or else the first program by name.
+// merged returns the known families of programs, sorted by name, with the label of their program. Container Failover
+// decides the type of a family. If it does not have the family, the first program by name that has it decides.
 func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
 	scraped, dropped := metrics.ProgramScraped.Family(), metrics.ProgramSeriesDropped.Family()

@@ -165,7 +165,7 @@ func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from neti
 	if from = s.AddressOutside(n.CIDR); !from.IsValid() || len(addresses) == 0 {
 		return nil, from
 	}
-	// Above 0, the kernel asks from the edge address, and the peer answers that.
+	// If arp_announce is above 0, the kernel asks from the edge address, and the peer answers such a request.
 	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
 		return nil, from
 	}
