@@ -49,7 +49,7 @@ func unusableProxy(hc *hyperv1.HostedCluster, f network.Facts) problem.Problems 
 // measures the MTU on the first node.
 func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	c := o.HostedCluster.Spec.Configuration
-	if c == nil || c.Proxy == nil || len(o.VMs) > 0 {
+	if c == nil || c.Proxy == nil || hasNodes(o) {
 		return nil
 	}
 	if u, err := url.Parse(c.Proxy.HTTPProxy); err == nil && u.Scheme == "https" {
@@ -70,6 +70,11 @@ func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
+// hasNodes reports whether a node of o is Ready: HyperShift counts these in a NodePool's status.
+func hasNodes(o objects.Objects) bool {
+	return slices.ContainsFunc(o.NodePools, func(np hyperv1.NodePool) bool { return np.Status.Replicas > 0 })
+}
+
 // allTainted returns a problem if every NodePool of a new cluster taints its nodes. Then no node runs the ingress: the
 // IngressController that HyperShift creates has no tolerations
 // (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
@@ -79,14 +84,14 @@ func allTainted(o objects.Objects) problem.Problems {
 	for _, np := range o.NodePools {
 		keeps := func(t hyperv1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
 		switch {
-		case sizes[np.Name] == 0:
+		case sizes[np.Name] == 0 || np.DeletionTimestamp != nil:
 		case !slices.ContainsFunc(np.Spec.Taints, keeps):
 			return nil
 		default:
 			tainted = append(tainted, np.Name)
 		}
 	}
-	if len(tainted) == 0 || len(o.VMs) > 0 {
+	if len(tainted) == 0 || hasNodes(o) {
 		return nil
 	}
 	slices.Sort(tainted)

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -176,7 +178,8 @@ func TestRefusedControlPlanes(t *testing.T) {
 		"a proxy with a slash":                         {[]change{byName, through("http://proxy.example.com:3128/", "")}, problem.HostedProxyUnusable},
 		"a plain proxy":                                {[]change{byName, through("http://proxy.example.com:3128", "")}, ""},
 		"a proxy with TLS for HTTP":                    {[]change{fresh, throughBoth("https://us_er:secret@proxy.example.com:3129", "")}, problem.HTTPProxyRefused},
-		"a proxy for HTTP, and nodes run":              {[]change{throughBoth(proxy, "api.example.com:6443")}, ""},
+		"a proxy except for a port, and VMs boot":      {[]change{throughBoth(proxy, "api.example.com:6443")}, problem.NoProxyRefused},
+		"a proxy except for a port, and a Ready node":  {[]change{running, throughBoth(proxy, "api.example.com:6443")}, ""},
 		"a proxy except for a port":                    {[]change{fresh, throughBoth(proxy, ".example.com,api.example.com:6443")}, problem.NoProxyRefused},
 		"a proxy except for a wildcard":                {[]change{fresh, throughBoth(proxy, "*.example.com")}, problem.NoProxyRefused},
 		"a proxy except for capital letters":           {[]change{fresh, throughBoth(proxy, "Example.com")}, problem.NoProxyRefused},
@@ -234,6 +237,7 @@ func TestRefusedNodePools(t *testing.T) {
 	}
 	second := func(o *hcp.Objects) { secondPool(o, false) }
 	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
+	deleted := func(o *hcp.Objects) { o.NodePools[1].DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)} }
 	refused(t, map[string]refusedCase{
 		"a NodePool with a long name":             {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
 		"a NodePool with a name of 63 characters": {[]change{named(strings.Repeat("a", 63))}, ""},
@@ -241,10 +245,12 @@ func TestRefusedNodePools(t *testing.T) {
 		"a NodePool with a dot in its name":       {[]change{fresh, named("workers-4.20")}, problem.NodePoolNameHasDot},
 		"a dot, and nodes run":                    {[]change{named("workers-4.20")}, ""},
 		"nodes with a taint, to come":             {[]change{fresh, tainted(0, corev1.TaintEffectNoSchedule)}, problem.AllNodesTainted},
-		"nodes with a taint":                      {[]change{tainted(0, corev1.TaintEffectNoSchedule)}, ""},
+		"a Ready node with a taint":               {[]change{running, tainted(0, corev1.TaintEffectNoSchedule)}, ""},
 		"nodes with a preference, to come":        {[]change{fresh, tainted(0, corev1.TaintEffectPreferNoSchedule)}, ""},
 		"one NodePool of two with a taint":        {[]change{fresh, second, tainted(0, corev1.TaintEffectNoSchedule)}, ""},
 		"two NodePools with taints":               {[]change{fresh, second, tainted(0, corev1.TaintEffectNoSchedule), tainted(1, corev1.TaintEffectNoExecute)}, problem.AllNodesTainted},
+		"a taint, and VMs boot":                   {[]change{tainted(0, corev1.TaintEffectNoSchedule)}, problem.AllNodesTainted},
+		"a taint, and a NodePool being deleted":   {[]change{fresh, second, tainted(0, corev1.TaintEffectNoExecute), deleted}, problem.AllNodesTainted},
 		"a taint, and a NodePool without nodes":   {[]change{fresh, second, tainted(0, corev1.TaintEffectNoExecute), empty}, problem.AllNodesTainted},
 		"a HostedCluster with a long name":        {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
 	})
@@ -254,6 +260,9 @@ func TestRefusedNodePools(t *testing.T) {
 func fresh(o *hcp.Objects) {
 	o.VMs, o.NodePools[0].Status, o.HostedCluster.Status = nil, hyperv1.NodePoolStatus{}, hyperv1.HostedClusterStatus{}
 }
+
+// running is a change: a node is Ready.
+func running(o *hcp.Objects) { o.NodePools[0].Status.Replicas = 1 }
 
 // refusals are the causes of these tests.
 var refusals = []problem.Cause{

@@ -31,10 +31,7 @@ type stop struct {
 // stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. If nodes exist
 // already, the causes differ, because VMs still boot, and Cluster API still replaces them.
 func stopped(o objects.Objects) (ps problem.Problems) {
-	hc, exist := o.HostedCluster, len(o.VMs) > 0
-	for _, np := range o.NodePools {
-		exist = exist || np.Status.Replicas > 0
-	}
+	hc, exist := o.HostedCluster, len(o.VMs) > 0 || hasNodes(o)
 	cause, paused := problem.ControlPlaneRefused, isTrue(hc.Spec.PausedUntil)
 	if exist || hc.Status.ControlPlaneEndpoint.Host != "" {
 		cause = problem.ControlPlaneNotUpdated

@@ -92,25 +92,40 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	return registries[:most], len(registries) - most
 }
 
-// wantedHosts returns the external hosts that edges should forward to: registries, the hosts to which these redirect,
-// and hosts that the user allows. It leaves out hosts that nodes reach anyway, according to own. cannot has the
-// registries that edges cannot forward to. Both results are sorted, without duplicates.
+// furtherOf returns the hosts that clients of a registry dial besides it: the host behind docker.io, and the hosts of redirects.
+func furtherOf(registry string) (hosts []settings.HostPort) {
+	dialed := dialedRegistry(registry)
+	further := redirected(dialed)
+	if dialed != registry {
+		further = append(further, dialed)
+	}
+	for _, host := range further {
+		hosts = append(hosts, settings.HostPort{Host: host, Port: 443})
+	}
+	return hosts
+}
+
+// wantedHosts returns the external hosts that edges should forward to: registries, hosts that the user allows, and the
+// further hosts of both. It leaves out hosts that nodes reach anyway, according to own. cannot has the registries that
+// edges cannot forward to. Both results are sorted, without duplicates.
 func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
 		switch {
 		case onNetwork(own.in, registry):
 		case cause == "": // Hosts of redirects are needed even if own reaches the registry itself.
-			hosts = append(hosts, h)
-			for _, r := range redirected(h.Host) {
-				hosts = append(hosts, settings.HostPort{Host: r, Port: 443})
-			}
+			hosts = append(append(hosts, h), furtherOf(h.Host)...)
 		case !own.reaches(registry):
 			cannot = append(cannot, unreachable{registry: strings.TrimPrefix(registry, plainHTTP), cause: cause})
 		}
 	}
 	if s.AllowedHosts != nil {
-		hosts = append(hosts, s.AllowedHosts.Hosts...)
+		for _, h := range s.AllowedHosts.Hosts {
+			hosts = append(hosts, h)
+			if h.Port == 443 {
+				hosts = append(hosts, furtherOf(h.Host)...)
+			}
+		}
 	}
 	hosts = network.Without(hosts, func(h settings.HostPort) bool { return own.directly(h.String()) })
 	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
