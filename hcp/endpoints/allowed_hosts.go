@@ -18,28 +18,13 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
-
-// redirected returns the hosts to which a registry redirects clients for layers and signatures. The sources are "Configuring your firewall" in OpenShift's
-// documentation (openshift-docs modules/configuring-firewall.adoc, 4.20), for Red Hat's registries https://access.redhat.com/node/7001746, and for Docker Hub
-// https://docs.docker.com/desktop/setup/allow-list/.
-func redirected(registry string) []string {
-	quay := []string{"cdn.quay.io", "cdn01.quay.io", "cdn02.quay.io", "cdn03.quay.io", "cdn04.quay.io", "cdn05.quay.io", "cdn06.quay.io"}
-	switch registry {
-	case "quay.io":
-		return quay
-	case "registry.redhat.io", "registry.access.redhat.com":
-		return append(quay, "access.redhat.com")
-	case dockerHub:
-		return []string{"auth.docker.io", "docker-images-prod.6aa30f8b08e16409b46e0173d6de2f56.r2.cloudflarestorage.com", "production.cloudflare.docker.com", "production.cloudfront.docker.com"}
-	}
-	return nil
-}
 
 // An unreachable registry is one that edges cannot forward to. cause is empty if the user allows no external hosts.
 type unreachable struct {
@@ -81,7 +66,7 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	images = append(images, nodeImages(o)...)
 	seen := map[string]bool{"": true}
 	for _, image := range images {
-		registry := dialedRegistry(image)
+		registry := imageref.Dialed(image)
 		if seen[registry] {
 			continue
 		}
@@ -94,8 +79,8 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 
 // furtherOf returns the hosts that clients of a registry dial besides it: the host behind docker.io, and the hosts of redirects.
 func furtherOf(registry string) (hosts []settings.HostPort) {
-	dialed := dialedRegistry(registry)
-	further := redirected(dialed)
+	dialed := imageref.Dialed(registry)
+	further := imageref.Redirects(dialed)
 	if dialed != registry {
 		further = append(further, dialed)
 	}
@@ -116,7 +101,7 @@ func wantedHosts(registries []string, own reach, s settings.Values) (hosts []set
 		case cause == "": // Hosts of redirects are needed even if own reaches the registry itself.
 			hosts = append(append(hosts, h), furtherOf(h.Host)...)
 		case !own.reaches(registry):
-			cannot = append(cannot, unreachable{registry: strings.TrimPrefix(registry, plainHTTP), cause: cause})
+			cannot = append(cannot, unreachable{registry: strings.TrimPrefix(registry, imageref.PlainHTTP), cause: cause})
 		}
 	}
 	if s.AllowedHosts != nil {
@@ -140,32 +125,6 @@ func onNetwork(in network.Request, registry string) bool {
 	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return network.Inside(s.CIDR, services.Address(host)) })
 }
 
-const plainHTTP = "http://"
-
-// registryOf returns the registry of an image or mirror: its host in lower case, and its port if image has one. It
-// begins with plainHTTP if image does.
-func registryOf(image string) string {
-	image = strings.TrimPrefix(image, "https://")
-	rest, plain := strings.CutPrefix(image, plainHTTP)
-	registry, _, _ := strings.Cut(rest, "/")
-	registry = strings.ToLower(registry)
-	if plain {
-		return plainHTTP + registry
-	}
-	return registry
-}
-
-const dockerHub = "registry-1.docker.io"
-
-// dialedRegistry returns the registry that nodes dial for image: the result of registryOf, with dockerHub in place of
-// Docker Hub's other names (dockerRegistry in containers/image, docker/docker_client.go).
-func dialedRegistry(image string) string {
-	if r := registryOf(image); r != "docker.io" && r != "index.docker.io" {
-		return r
-	}
-	return dockerHub
-}
-
 // byServerName returns the host and port of a registry, or the cause why edges cannot forward to it by TLS server name.
 func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	host, port, err := net.SplitHostPort(registry)
@@ -175,7 +134,7 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	switch _, err := netip.ParseAddr(host); {
 	case err == nil:
 		return h, problem.RegistryIsAddress
-	case port == "80" || strings.HasPrefix(registry, plainHTTP):
+	case port == "80" || strings.HasPrefix(registry, imageref.PlainHTTP):
 		return h, problem.RegistryIsPlainHTTP
 	}
 	h, err = settings.ExternalHost(registry)

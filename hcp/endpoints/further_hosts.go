@@ -9,6 +9,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -24,10 +25,10 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	carried := func(registry string) bool { return !own.reaches(registry) && all.directly(registry) }
 	// A registry that nodes do not reach has another problem. Nodes that reach it through a proxy also reach further hosts.
 	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
-	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(plainHTTP+registry) }
+	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(imageref.PlainHTTP+registry) }
 	var releases []string
 	for _, image := range releaseImages(o) {
-		releases = append(releases, dialedRegistry(image))
+		releases = append(releases, imageref.Dialed(image))
 	}
 	var ps problem.Problems
 	hint := func(c problem.Cause, hosts []string, keys ...string) {
@@ -54,7 +55,7 @@ func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(str
 		return nil
 	}
 	insecure := func(r string) bool {
-		return onlyTLS(r) && slices.ContainsFunc(c.Image.RegistrySources.InsecureRegistries, func(scope string) bool { return covers(scope, r) || dialedRegistry(scope) == r })
+		return onlyTLS(r) && slices.ContainsFunc(c.Image.RegistrySources.InsecureRegistries, func(scope string) bool { return imageref.Covers(scope, r) || imageref.Dialed(scope) == r })
 	}
 	out := network.Without(registries, func(r string) bool { return !insecure(r) })
 	slices.Sort(out)
@@ -66,7 +67,7 @@ func insecureOf(hc *hyperv1.HostedCluster, registries []string, onlyTLS func(str
 func unknownOf(registries []string, reached func(string) bool) []string {
 	var out []string
 	for _, r := range registries {
-		if h, _ := byServerName(r); reached(r) && len(redirected(h.Host)) == 0 && !slices.Contains(out, r) {
+		if h, _ := byServerName(r); reached(r) && len(imageref.Redirects(h.Host)) == 0 && !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -28,7 +29,7 @@ func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
 	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
 		u, err := url.Parse(proxy)
 		if !strings.Contains(proxy, "://") {
-			u, err = url.Parse(plainHTTP + proxy)
+			u, err = url.Parse(imageref.PlainHTTP + proxy)
 		}
 		if err == nil && u.Hostname() != "" {
 			out = append(out, u)
@@ -78,7 +79,7 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 // dialed returns what clients of proxy dial, in the form of reach.reaches. For an http:// proxy they send no TLS server name.
 func dialed(proxy *url.URL) string {
 	if proxy.Scheme == "http" {
-		return plainHTTP + strings.ToLower(proxy.Host)
+		return imageref.PlainHTTP + strings.ToLower(proxy.Host)
 	}
 	return strings.ToLower(proxy.Host)
 }

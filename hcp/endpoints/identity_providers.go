@@ -24,6 +24,7 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -108,7 +109,7 @@ func allPermitted(p network.Permissions, hosts []string) bool {
 func withoutScheme(hosts []string) []string {
 	var out []string
 	for _, h := range hosts {
-		out = append(out, strings.TrimPrefix(h, plainHTTP))
+		out = append(out, strings.TrimPrefix(h, imageref.PlainHTTP))
 	}
 	return out
 }
@@ -201,7 +202,7 @@ func hostsOf(address string) []string {
 		host += ":" + port
 	}
 	if u.Scheme == "http" || u.Scheme == "ldap" {
-		host = plainHTTP + host
+		host = imageref.PlainHTTP + host
 	}
 	return []string{host}
 }

@@ -25,6 +25,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -92,7 +93,7 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 	var hosts []string
 	refuse := func(image string, refused bool) {
 		if image != "" && refused {
-			hosts = append(hosts, registryOf(image))
+			hosts = append(hosts, imageref.Registry(image))
 		}
 	}
 	releases, of, sources := releaseImages(o), c.Image.RegistrySources, o.HostedCluster.Spec.ImageContentSources
@@ -101,20 +102,22 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 		// Nodes also pull the images of the release's payload, from other repositories of its registry that no object
 		// names.
 		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, func(scope string) bool {
-			return covers(scope, image) || registryOf(scope) == registryOf(image)
+			return imageref.Covers(scope, image) || imageref.Registry(scope) == imageref.Registry(image)
 		}))
 		// The repository of the release is never blocked. Other repositories of its registry are, if it has mirrors.
-		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && covers(s.Source, image) })
-		blocked = network.Without(blocked, func(scope string) bool { return covers(scope, image) && (!mirrored || isRepository(scope, image)) })
+		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && imageref.Covers(s.Source, image) })
+		blocked = network.Without(blocked, func(scope string) bool {
+			return imageref.Covers(scope, image) && (!mirrored || imageref.IsRepository(scope, image))
+		})
 	}
 	for _, s := range sources {
-		covering := func(scope string) bool { return covers(scope, s.Source) }
-		allowed := func(scope string) bool { return covering(scope) || covers(s.Source, scope) }
-		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return isRepository(s.Source, image) })
+		covering := func(scope string) bool { return imageref.Covers(scope, s.Source) }
+		allowed := func(scope string) bool { return covering(scope) || imageref.Covers(s.Source, scope) }
+		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
 		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering)))
 	}
 	for _, image := range nodeImages(o) {
-		within := func(scope string) bool { return covers(scope, image) }
+		within := func(scope string) bool { return imageref.Covers(scope, image) }
 		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, within) || slices.ContainsFunc(blocked, within))
 	}
 	if len(hosts) == 0 {
@@ -122,28 +125,4 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 	}
 	slices.Sort(hosts)
 	return problem.Problems{problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources")}
-}
-
-// isRepository reports whether scope is the repository of image: only its tag or digest follows.
-func isRepository(scope, image string) bool {
-	rest, ok := strings.CutPrefix(image, scope)
-	return ok && strings.Contains(scope, "/") && rest != "" && strings.ContainsAny(rest[:1], ":@")
-}
-
-// covers reports whether scope, an entry of policy.json, applies to image (containers-policy.json(5), docker:). A scope
-// is a registry, with its namespace, repository or tag, or "*." and the parent domain of a registry.
-func covers(scope, image string) bool {
-	registry := registryOf(image)
-	_, path, _ := strings.Cut(image, "/")
-	scope, image = strings.ToLower(scope), registry+"/"+path
-	if parent, ok := strings.CutPrefix(scope, "*."); ok {
-		host, _ := hostPort(registry)
-		return strings.HasSuffix(host, "."+parent)
-	}
-	rest, ok := strings.CutPrefix(image, scope)
-	further := "/" // What follows a registry.
-	if strings.Contains(scope, "/") {
-		further = "/:@"
-	}
-	return ok && (rest == "" || strings.ContainsAny(rest[:1], further))
 }

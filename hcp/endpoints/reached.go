@@ -15,6 +15,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -56,8 +57,8 @@ func (r reach) withoutIngress(records []network.Record) reach {
 	return r
 }
 
-// reaches reports whether nodes can connect to at, "host" or "host:port". at begins with plainHTTP if the clients send
-// no TLS server name. The default port is 443, or 80 after plainHTTP.
+// reaches reports whether nodes can connect to at, "host" or "host:port". at begins with imageref.PlainHTTP if the clients send
+// no TLS server name. The default port is 443, or 80 after imageref.PlainHTTP.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
 // proxied reports whether nodes use the hosted cluster's HTTP proxy for at. It does not check that they reach the proxy.
@@ -66,7 +67,7 @@ func (r reach) proxied(at string) bool { return r.proxyFor(at) != nil }
 func (r reach) proxyFor(at string) *url.URL {
 	host, port := hostPort(at)
 	scheme := "https"
-	if strings.HasPrefix(at, plainHTTP) || port == network.PortHTTP {
+	if strings.HasPrefix(at, imageref.PlainHTTP) || port == network.PortHTTP {
 		scheme = "http"
 	}
 	u, _ := r.proxy(&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}) // On an error, u is nil.
@@ -91,7 +92,7 @@ func (r reach) published(at string) bool {
 	host, port := hostPort(at)
 	address := services.Address(host)
 	return slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool {
-		named := e.Match == network.MatchAny || !strings.HasPrefix(at, plainHTTP)
+		named := e.Match == network.MatchAny || !strings.HasPrefix(at, imageref.PlainHTTP)
 		return e.Port == port && (named && hasHost(e, host) || slices.Contains(e.Addresses, address))
 	})
 }
@@ -162,8 +163,8 @@ func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 // mirrored reports whether edges have an address for another source or mirror of registry.
 func (r reach) mirrored(o objects.Objects, registry string) bool {
 	return slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(s hyperv1.ImageContentSource) bool {
-		of := func(image string) bool { return dialedRegistry(image) == registry }
-		elsewhere := func(image string) bool { return r.located(dialedRegistry(image)) || r.proxied(dialedRegistry(image)) }
+		of := func(image string) bool { return imageref.Dialed(image) == registry }
+		elsewhere := func(image string) bool { return r.located(imageref.Dialed(image)) || r.proxied(imageref.Dialed(image)) }
 		all := append([]string{s.Source}, s.Mirrors...)
 		return slices.ContainsFunc(all, of) && slices.ContainsFunc(all, elsewhere)
 	})
@@ -178,7 +179,7 @@ func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.P
 		if services.Address(host).IsValid() || all.reaches(registry) {
 			return nil
 		}
-		hosts = append(hosts, strings.TrimPrefix(registry, plainHTTP))
+		hosts = append(hosts, strings.TrimPrefix(registry, imageref.PlainHTTP))
 	}
 	if len(hosts) == 0 || slices.ContainsFunc(all.endpoints, mayBeMirror) || mayReachMore(o.HostedCluster) {
 		return nil
@@ -234,7 +235,7 @@ func hasHost(e network.Endpoint, host string) bool {
 
 // hostPort returns the host and port of at (see reaches). port is 0 if it is invalid.
 func hostPort(at string) (host string, port uint16) {
-	rest, plain := strings.CutPrefix(at, plainHTTP)
+	rest, plain := strings.CutPrefix(at, imageref.PlainHTTP)
 	if host, number, err := net.SplitHostPort(rest); err == nil {
 		return host, portNumber(number)
 	}
