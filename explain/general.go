@@ -19,8 +19,8 @@ type TrueReason struct {
 // TrueReasons returns the reasons that only a True condition has, and no problem.
 func TrueReasons() []TrueReason {
 	return []TrueReason{
-		{Ready, "everything that the annotations request is served"},
-		{ReadyWithWarnings, "everything is served; the message lists what VMs lack, or a missing second edge"},
+		{Ready, "oooi serves everything that the annotations request"},
+		{ReadyWithWarnings, "oooi serves everything; the message lists what VMs lack, or says that a second edge is missing"},
 	}
 }
 
