@@ -12,19 +12,19 @@ var (
 	HostedClusterReconciles = counter(Operator, "oooi_hosted_cluster_reconciles_total",
 		"Reconciles of a hosted cluster that opted in, by outcome: done, or failed (and tried again).", "namespace", "name", "outcome")
 	HostedClusterPlanHash = gauge(Operator, "oooi_hosted_cluster_plan_hash",
-		"Hash of the part of the plan for a network. Edges of the operator's release that serve this plan have the same oooi_failover_plan_hash.", "namespace", "name", "network")
+		"Hash of the part of the plan that is for this network. An edge of the operator's release that serves this part has the same value in oooi_failover_plan_hash.", "namespace", "name", "network")
 	ObjectWrites = counter(Operator, "oooi_object_writes_total",
 		"Objects that the operator created or corrected.", "kind")
 	KindWatched = gauge(Operator, "oooi_kind_watched",
-		"1 if this kind exists and the operator watches it.", "kind")
+		"1 if the API server has this kind of object, and the operator watches it.", "kind")
 	AdmissionPolicyInForce = gauge(Operator, "oooi_admission_policy_in_force",
-		"1 if the API server has a ValidatingAdmissionPolicy and its binding as installed.", "policy")
+		"1 if the API server has this ValidatingAdmissionPolicy and its binding, and both are as installed.", "policy")
 	ServiceRangeKnown = gauge(Operator, "oooi_service_range_known",
-		"1 if the IP range of the management cluster's Services is known. Edges dial no address in this range for VMs.")
+		"1 if the operator knows the IP range of the management cluster's Services. Edges do not connect VMs to addresses in this range.")
 	EnvironmentRead = gauge(Operator, "oooi_environment_read",
-		"1 if this source of shared cluster state could be read, or does not exist.", "source")
+		"1 if the operator could read this source of state that all hosted clusters share, or if the source does not exist.", "source")
 	UpdateWave = gauge(Operator, "oooi_update_wave",
-		"Wave in which edges get the operator's release: 1, 2 or 3. 0: all edges have this release.")
+		"Current wave of the update to the operator's release: 1, 2 or 3. 0 if all edges have this release.")
 	UpdateClusters = gauge(Operator, "oooi_update_clusters",
 		"Hosted clusters by state of their update: waiting, blocked, updating, updated, unproven, failed or paused.", "state")
 )
@@ -32,21 +32,21 @@ var (
 // Metrics of the failover agent, and of the edge as a whole.
 var (
 	ProgramScraped = own(Failover, "oooi_program_scraped",
-		"1 if the program of the edge answered with its metrics.", "program")
+		"1 if this program of the edge answered with its metrics.", "program")
 	ProgramSeriesDropped = own(Failover, "oooi_program_series_dropped",
-		"Series of the program that were dropped, because the program has too many.", "program")
+		"Series of this program that the edge dropped, because the program has too many.", "program")
 	FailoverReady = function(Failover, "oooi_failover_ready",
 		"1 if this edge serves, and its peer has seen this.")
 	FailoverPhase = gauge(Failover, "oooi_failover_phase",
-		"1 for the phase of this edge.", "phase")
+		"1 for the current phase of this edge: starting, serving or draining. 0 for the other phases.", "phase")
 	FailoverLevel = gauge(Failover, "oooi_failover_level",
-		"1 for the level of this edge: nothing, serves (VMs), or reaches (also the hosted API server).", "level")
+		"1 for the current level of this edge: nothing, serves (it serves VMs), or reaches (it also reaches the hosted API server).", "level")
 	FailoverPeer = gauge(Failover, "oooi_failover_peer",
-		"1 for the state of the peer, as this edge sees it. alone: the network has only one edge.", "state")
+		"1 for the current state of the peer, as this edge sees it. State alone: the network has only one edge.", "state")
 	FailoverPath = gauge(Failover, "oooi_failover_path",
-		"1 if the peer is heard over this path: vlan, or cluster (the pod network).", "path")
+		"1 if this edge receives heartbeats of the peer over this path: vlan, or cluster (the pod network).", "path")
 	FailoverDuplicated = gauge(Failover, "oooi_failover_duplicated",
-		"1 if two pods have the same edge number: own (this pod yields), or peer.", "edge")
+		"1 if two pods run as the same edge. Label edge is own (a younger pod replaces this one), or peer.", "edge")
 	FailoverAnnouncements = counter(Failover, "oooi_failover_announcements_total",
 		"Failover announcements: sent or failed.", "result")
 	FailoverBegun = counter(Failover, "oooi_failover_begun_total",
@@ -59,36 +59,36 @@ var (
 
 var (
 	DHCPMessages = counter(DHCP, "oooi_dhcp_messages_total",
-		"Messages of clients, by type and outcome.", "type", "outcome")
+		"DHCP messages of clients, by type and outcome.", "type", "outcome")
 	DHCPDropped = counter(DHCP, "oooi_dhcp_dropped_total",
-		"Messages that were not processed, and replies that were not sent.", "reason")
+		"Messages that the edge did not process, and replies that it did not send, by reason.", "reason")
 	DHCPLeaseWriteSeconds = histogram(DHCP, "oooi_dhcp_lease_write_seconds",
-		"Time until a lease was stored, as a histogram. Results: written, later (granted from memory and stored later), failed or contended.", []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}, "result")
+		"Time until a lease was stored, as a histogram. Results: written, later (granted from memory and stored later), failed, or contended (other writes came first).", []float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5}, "result")
 	DHCPLeasesUnwritten = gauge(DHCP, "oooi_dhcp_leases_unwritten",
-		"Renewals that were granted, but not written yet.")
+		"Renewals that the edge granted, but has not written to the API server yet.")
 	DHCPAddresses = gauge(DHCP, "oooi_dhcp_addresses",
 		"Addresses of the pool: assigned, declined or free.", "state")
 	DHCPAddressesInUse = gauge(DHCP, "oooi_dhcp_addresses_in_use",
-		"Addresses in the pool and in reservations that other hosts use.")
+		"Addresses in the pool, and addresses in reservations, that other hosts use.")
 	DHCPOtherServers = gauge(DHCP, "oooi_dhcp_other_servers",
-		"Other DHCP servers that were seen recently.")
+		"Other DHCP servers on the network that the edge saw recently.")
 )
 
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
-		"Answered queries. Label view is pods for queries of the management cluster's pods. Label by is the source of the answer: plan, cache, upstream, stale (an answer that expired) or none (refused).", "view", "by", "rcode")
+		"Answered queries. Label view is vms, clients (of client networks) or pods (of the management cluster). Label by is the source of the answer: plan, cache, upstream, stale (an expired answer) or none (refused).", "view", "by", "rcode")
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
 		"Time from a query to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
 		"Queries to upstream servers. Outcomes: a response code, failed, or canceled (another server was faster).", "server", "outcome")
 	DNSUpstreamUp = gauge(DNS, "oooi_dns_upstream_up",
-		"1 if the server answers. 0 if it does not answer (the edge then only probes it), or if the edge has no route to it.", "server")
+		"1 if the upstream server answers. 0 if it does not answer, or if the edge has no route to it. An edge only probes a server that does not answer.", "server")
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",
-		"Memory of the answers of upstream servers.", "view")
+		"Bytes of memory for cached answers of upstream servers.", "view")
 	DNSCacheEvicted = counter(DNS, "oooi_dns_cache_evicted_total",
-		"Answers that were evicted from the full cache.", "view")
+		"Answers that the edge evicted from its cache, because the cache was full.", "view")
 	DNSShed = counter(DNS, "oooi_dns_shed_total",
-		"Queries, answers and connections that were dropped because a resource was full.", "reason")
+		"Queries, answers and connections that the edge dropped, by reason.", "reason")
 	DNSPanics = counter(DNS, "oooi_dns_panics_total",
 		"Queries that caused a panic. The client gets SERVFAIL. The log shows at most one panic a minute.")
 )
@@ -98,39 +98,39 @@ var (
 	ProxyReady = function(Proxy, "oooi_proxy_ready",
 		"1 if every listener of the plan accepts connections.")
 	ProxyBackendsCutOff = gauge(Proxy, "oooi_proxy_backends_cut_off",
-		"Backends that are unreachable through the pod network; connections to them are closed.")
+		"Backends that the edge cannot reach through the pod network. The edge closes connections to these backends.")
 	ProxyAccessLogConnections = counter(Proxy, "oooi_proxy_access_log_connections_total",
 		"Ended connections that the access log covers, by outcome: logged, or dropped (above the limit of lines).", "outcome")
 	ProxyBackendEndpoints = own(Proxy, "oooi_proxy_backend_endpoints",
 		"Endpoints of a backend, by state: healthy or unhealthy. Unhealthy endpoints get connections only if none is healthy.", "backend", "state")
 	ProxyResourcesRefused = function(Proxy, "oooi_proxy_resources_refused",
-		"Resources that Envoy rejects. Envoy keeps the previous version of each.")
+		"Parts of the configuration (listeners, clusters or endpoints) that Envoy rejects. Envoy keeps the previous version of each part.")
 	ProxyConnectionsCounted = function(Proxy, "oooi_proxy_connections_counted",
 		"1 if the kernel lists the connections of VMs, so that the edge can limit each VM to its share.")
 	ProxyConnectionsRefused = counter(Proxy, "oooi_proxy_connections_refused_total",
-		"Connections of VMs that were closed immediately, by reason and kind of port: api or other.", "reason", "port")
+		"Connections of VMs that the edge closed immediately, by reason and kind of port: api (ports of the API server) or other.", "reason", "port")
 )
 
 var (
 	AccessRequests = counter(Access, "oooi_access_requests_total",
-		"Connections of callers, by outcome: opened, or the reason why no tunnel was opened.", "outcome")
+		"Connections of callers, by outcome: opened, or the reason why the edge opened no tunnel.", "outcome")
 	AccessWaiting = gauge(Access, "oooi_access_waiting",
-		"Connections of callers that have sent no complete request.")
+		"Open connections of callers that have not sent a complete request yet.")
 	AccessTunnels = gauge(Access, "oooi_access_tunnels",
-		"Tunnels, including those whose destination is being dialed.")
+		"Open tunnels, and tunnels for which the edge is still connecting to the destination.")
 	AccessTunnelsEnded = counter(Access, "oooi_access_tunnels_ended_total",
-		"Ended tunnels, by how each ended.", "end")
+		"Ended tunnels, by the way in which they ended.", "end")
 	AccessBytes = counter(Access, "oooi_access_bytes_total",
 		"Bytes that tunnels carried, by direction: to destinations, or to callers.", "to")
 	AccessKeys = function(Access, "oooi_access_keys",
-		"Keys of the API server with which tokens are verified.")
+		"Number of the API server's keys with which the edge verifies tokens.")
 )
 
 var (
 	NTPQuestions = counter(NTP, "oooi_ntp_questions_total",
-		"Queries. Outcomes: answered, unsynchronized (answered without a time), dropped (above a limit), invalid (not a query), foreign (not a client) or failed (not sent).", "outcome")
+		"NTP queries, by outcome. Outcomes: answered, unsynchronized (answered without a time), dropped (above a limit), invalid (not a query), foreign (not from a client) or failed (answer not sent).", "outcome")
 	NTPClockSynchronized = function(NTP, "oooi_ntp_clock_synchronized",
 		"1 if the kernel says that the clock of the node is synchronized.")
 	NTPClockMaxErrorSeconds = function(NTP, "oooi_ntp_clock_max_error_seconds",
-		"The largest difference between the clock of the node and UTC, as the kernel estimates it. 16 if that is unknown.")
+		"The largest possible difference between the clock of the node and UTC, as the kernel estimates it. 16 if the difference is unknown.")
 )
