@@ -55,7 +55,7 @@ var (
 		What: "More annotations of {subject} do not exist and have no effect: {count}.",
 		Fix:  "Remove them."})
 	AnnotationNotPerNodePool = declare("AnnotationNotPerNodePool", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
-		What: "Annotation {key} of {subject} has no effect. Only cidr and gateway can name a NodePool.",
+		What: "Annotation {key} of {subject} has no effect. Only cidr, gateway and client-networks can name a NodePool.",
 		Fix:  "Set annotation {meant} on NodePool {nodePool}."})
 	LabelNotAnnotation = declare("LabelNotAnnotation", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
 		What: "Label {key} of {subject} has no effect.",

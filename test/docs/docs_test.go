@@ -36,29 +36,29 @@ const annotationsRules = `
 
 | set on | applies to |
 | --- | --- |
-| NodePool | the first network that the NodePool lists. The value overrides that of the HostedCluster |
+| NodePool | the first network that the NodePool lists. The value overrides the value of the HostedCluster |
 | HostedCluster: ~cidr~ | the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network gets the first IPv4 entry of ~spec.networking.machineNetwork~ |
 | HostedCluster: PLACED | the network whose CIDR contains the addresses |
 | HostedCluster: ~client-networks~ | each network with a gateway that VMs boot from |
-| NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Only ~services~ overrides the value of the HostedCluster |
+| NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Exception: ~services~ of a NetworkAttachmentDefinition overrides the value of the HostedCluster |
 
-NodePools that list the same network first must have the same values. If the HostedCluster has no ~cidr~ or ~gateway~, the value of one
-NodePool applies to all NodePools of the network.
+NodePools that list the same network first must have the same values. Exception: if the HostedCluster has no ~cidr~, ~gateway~ or
+~client-networks~, a NodePool without the annotation uses the value of the other NodePools of the network.
 
-While VMs use a network, its addresses do not change. While VMs boot from a network, it also keeps its ~cidr~. This is true even if
-another NodePool becomes the oldest, or if the NodePool of these VMs lists another network first. The condition names each change that
-takes effect only when no VM uses the network.
+While VMs use a network, oooi does not change its addresses. While VMs boot from a network, oooi also keeps its ~cidr~. The ~cidr~ stays
+even if another NodePool becomes the oldest, or if the NodePool of these VMs lists another network first. The condition names each change
+that takes effect only when no VM uses the network.
 
 ## Invalid keys and values
 
 - **A key that is not listed here** has no effect. ~kubectl~ prints a warning, and the condition reports it.
-- **An invalid value** is denied when you set it, and the error says which value is expected. If the API server cannot evaluate the
-  policy, it accepts the value, and the condition reports it.
+- **An invalid value**: an admission policy denies the change, and the error says which value is expected. If the API server cannot
+  evaluate the policy, it accepts the value, and the condition reports the problem.
 - **Only the operator** can judge some values, such as a ~gateway~ outside of ~cidr~, or a host that the operator's
   [permissions](commands.md#permissions) exclude. Look at the condition after you set such a value.
-- **A refused value** leaves the plan in force unchanged until you fix the value. If the value is for one of several networks that VMs boot
-  from, only that network stays unchanged.
-- **A backup** of an object with an invalid value cannot be restored before you fix the value.
+- **A value that the operator refuses**: oooi applies no change until you fix the value. If VMs boot from several networks, and the value
+  is for one of them, only that network stays unchanged.
+- **A backup with an invalid value**: the API server denies the object when you restore it. Fix the value in the backup first.
 
 ## Who needs which rights
 
@@ -67,7 +67,7 @@ oooi adds no roles for users. A user who can change an object can set its annota
 | task | right | role |
 | --- | --- | --- |
 | install and upgrade oooi, [limit hosted clusters](install.md#permissions) | all rights of a cluster administrator | platform team |
-| create a NetworkAttachmentDefinition | ~create~ on ~network-attachment-definitions~ in its namespace. The right gives access to every bridge and VLAN of the nodes | platform team |
+| create a NetworkAttachmentDefinition | ~create~ on ~network-attachment-definitions~ in its namespace. This right gives access to every bridge and VLAN of the nodes | platform team |
 | publish a Service to VMs | ~patch~ on ~services~ in the control plane namespace | platform team |
 | opt in, and set annotations | ~patch~ on ~hostedclusters~ and ~nodepools~ in the namespace of the HostedCluster | owner of the hosted cluster |
 | read the condition | ~get~ on ~hostedclusters~ | owner of the hosted cluster |

@@ -123,7 +123,7 @@ func TestLintTypos(t *testing.T) {
 		"a key in capitals": {map[string]string{"a.yaml": object("HostedCluster", "blue", "CIDR: 192.168.100.0/24")}, []string{
 			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "CIDR: Annotation CIDR of HostedCluster blue does not exist and has no effect. Did you mean cidr?"}},
 		"a key that cannot name a NodePool": {map[string]string{"a.yaml": object("HostedCluster", "blue", "mtu.workers: '1400'")}, []string{
-			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "mtu.workers: Annotation mtu.workers of HostedCluster blue has no effect. Only cidr and gateway can name a NodePool. Set annotation mtu on NodePool workers."}},
+			"a.yaml: HostedCluster clusters/blue: " + settings.Prefix + "mtu.workers: Annotation mtu.workers of HostedCluster blue has no effect. Only cidr, gateway and client-networks can name a NodePool. Set annotation mtu on NodePool workers."}},
 	} {
 		t.Run(name, func(t *testing.T) { lints(t, c.files, c.want) })
 	}
