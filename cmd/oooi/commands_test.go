@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	commandsIntroduction = "# Commands\n\nAll commands of `oooi`, which also runs as `kubectl oooi`: what each does, examples, and its flags. `oooi COMMAND --help` explains a command.\n" +
+	commandsIntroduction = "# Commands\n\nThis page lists all commands of `oooi`, which also runs as `kubectl oooi`, with examples and flags. `oooi COMMAND --help` explains a command.\n" +
 		"Most users need only [`check`](#oooi-check), [`status`](#oooi-status) and [`plan`](#oooi-plan). `oooi admission` and `oooi manager` run only in containers.\n" +
 		"`make golden` writes this page from the commands.\n\n" +
-		"In a terminal, text is wrapped at its width. In a pipe, text is not wrapped, so that `grep` finds whole sentences. To wrap it, set the environment variable `COLUMNS`.\n"
-	permissionsIntroduction = "With these flags of the operator, the administrator of the management cluster limits what HostedClusters may ask for. A value is a list, or `none`.\n" +
+		"In a terminal, `oooi` wraps text at the width of the terminal. In a pipe, `oooi` does not wrap text, so that `grep` finds whole sentences. To wrap text in a pipe, set the environment variable `COLUMNS`.\n"
+	permissionsIntroduction = "With these flags of the operator, the administrator of the management cluster limits what HostedClusters may request. Each value is a list, or `none`.\n" +
 		"[install.md](install.md#permissions) shows how to set the environment variables with OLM. Give `oooi check`, `oooi lint` and `oooi plan` the same values.\n"
 )
 
@@ -44,14 +44,14 @@ func TestGoldenCommands(t *testing.T) {
 	slices.SortStableFunc(commands, func(a, b *cobra.Command) int { return rank(a) - rank(b) })
 	shared, permissions := sharedFlags(commands)
 	var b strings.Builder
-	b.WriteString(commandsIntroduction + "\n## Exit codes\n\nAll commands have these exit codes. `oooi access -- COMMAND` returns the exit code of COMMAND. `oooi lint` returns 2 for any finding, and never 3.\n\n| exit code | meaning |\n| --- | --- |\n")
+	b.WriteString(commandsIntroduction + "\n## Exit codes\n\nAll commands use these exit codes. `oooi access -- COMMAND` returns the exit code of COMMAND. `oooi lint` returns 2 for any finding, and never 3.\n\n| exit code | meaning |\n| --- | --- |\n")
 	for _, e := range command.ExitMeanings() {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	for _, c := range commands {
 		writeCommand(&b, c, shared, permissions)
 	}
-	fmt.Fprintf(&b, "\n## Shared flags\n\nThese have the same meaning in all commands that have them.\n\n%s", usages(shared))
+	fmt.Fprintf(&b, "\n## Shared flags\n\nEach of these flags has the same meaning in every command that has it.\n\n%s", usages(shared))
 	fmt.Fprintf(&b, "\n## Permissions\n\n%s\n%s", permissionsIntroduction, usages(permissions))
 	golden.Check(t, filepath.Join("..", "..", "docs", "commands.md"), []byte(b.String()))
 }

@@ -67,8 +67,8 @@ func newManagerCommand() *cobra.Command {
 plane namespace. The operator starts on any cluster, and waits until HyperShift is installed.
 
 Environment variables:
-  ` + command.EnvEdgeImage + `        image of edges, which holds oooi-edge (required)
-  ` + command.EnvEnvoyImage + `       image of Envoy, which has envoy as its entrypoint (required)
+  ` + command.EnvEdgeImage + `        image of edges, which contains oooi-edge (required)
+  ` + command.EnvEnvoyImage + `       image of Envoy, whose entrypoint is envoy (required)
   HTTPS_PROXY, NO_PROXY     HTTP proxy through which edges reach external hosts`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -122,7 +122,7 @@ func environment() controllers.Options {
 func (o managerOptions) validate() error {
 	switch {
 	case o.controllers.Image == "":
-		return errors.New(command.EnvEdgeImage + " is not set: set it to the image of edges, which holds oooi-edge")
+		return errors.New(command.EnvEdgeImage + " is not set: set it to the image of edges, which contains oooi-edge")
 	case o.controllers.EnvoyImage == "":
 		return errors.New(command.EnvEnvoyImage + " is not set: set it to the image of Envoy, which edges run")
 	case o.controllers.ServiceAccount.Namespace == "" || o.controllers.ServiceAccount.Name == "":

@@ -31,16 +31,16 @@ type PermissionFlag struct {
 func PermissionFlags() []PermissionFlag {
 	return []PermissionFlag{
 		{Flag: "permit-hosts", Env: "OOOI_PERMIT_HOSTS", Default: "*",
-			Usage: "external `hosts` that VMs of HostedClusters may reach: names, *.example.com for all names below, or *",
+			Usage: "external `hosts` that VMs of HostedClusters may reach: names, *.example.com for all names below example.com, or * for all hosts",
 			set:   func(p *network.Permissions, v string) (err error) { p.Hosts, err = entries(v, hostPattern); return err }},
 		{Flag: "permit-ports", Env: "OOOI_PERMIT_PORTS", Default: "443,5000,8443",
-			Usage: "TCP `ports` of external hosts: numbers, first-last, or *",
+			Usage: "TCP `ports` of external hosts: numbers, ranges such as 8000-8100, or * for all ports",
 			set:   func(p *network.Permissions, v string) (err error) { p.Ports, err = entries(v, portRange); return err }},
 		{Flag: "permit-upstreams", Env: "OOOI_PERMIT_UPSTREAMS", Default: "*",
-			Usage: "`addresses` and CIDRs that the annotation dns-upstreams may name, or *",
+			Usage: "`addresses` and CIDRs that the annotation dns-upstreams may name, or * for all addresses",
 			set:   func(p *network.Permissions, v string) (err error) { p.Upstreams, err = entries(v, prefix); return err }},
 		{Flag: "permit-edge-node-labels", Env: "OOOI_PERMIT_EDGE_NODE_LABELS", Default: "*,!node-role.kubernetes.io/master,!node-role.kubernetes.io/control-plane",
-			Usage: "`keys` of node labels that the annotation edge-node-selector may have: keys, example.com/* for all with that prefix, or *; !key forbids one",
+			Usage: "`keys` of node labels that annotation edge-node-selector may have: keys, example.com/* for all with that prefix, or * for all; !key forbids a key",
 			set: func(p *network.Permissions, v string) (err error) {
 				p.NodeLabels, err = entries(v, labelPattern)
 				permits := func(pattern string) bool { return !strings.HasPrefix(pattern, "!") }

@@ -83,8 +83,8 @@ func New() *cobra.Command {
 	c.Flags().BoolVar(&fromNetwork, "from-network", false, "also test each network from a pod that acts as a VM; needs the right to create pods in the control plane namespace")
 	c.Flags().BoolVar(&failover, "failover", false, "like --from-network, and also evict the pod of an edge to measure failover; needs the right to create pods/eviction in the control plane namespace")
 	drain.add(c)
-	c.Flags().StringVar(&address, "address", "", "`address` of the pod of --from-network (default: a free one of the DHCP pool)")
-	c.Flags().StringVar(&node, "node", "", "`name` of the node of the pod of --from-network (default: any that can run edges)")
+	c.Flags().StringVar(&address, "address", "", "`address` of the test pod of --from-network (default: a free address of the DHCP pool)")
+	c.Flags().StringVar(&node, "node", "", "`name` of the node on which the test pod of --from-network runs (default: any node that can run edges)")
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	permit = command.AddPermissionFlags(c)
 	return c

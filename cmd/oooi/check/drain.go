@@ -31,8 +31,8 @@ import (
 type drainFlags struct{ nodes, files []string }
 
 func (f *drainFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.nodes, "drain", nil, "only predict what a drain of this `node` does; several nodes are drained together")
-	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "with --drain, `directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
+	c.Flags().StringSliceVar(&f.nodes, "drain", nil, "only predict the effects of a drain of this `node`; with several nodes, predict a drain of all of them together")
+	c.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "with --drain, read this `directory`, which oooi must-gather wrote, instead of a cluster; can be repeated")
 }
 
 func (f *drainFlags) asked() bool { return len(f.nodes)+len(f.files) > 0 }

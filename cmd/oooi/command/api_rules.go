@@ -22,7 +22,7 @@ type RulesFlag struct{ file string }
 // Add adds the flag to a command.
 func (f *RulesFlag) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.file, "api-rules", os.Getenv(EnvAPIRules),
-		"`file` with other names of kinds in the API server, such as those of KubeVirt; see docs/clients.md (default: $"+EnvAPIRules+", then none)")
+		"`file` that maps kinds, such as those of KubeVirt, to other names in the API server; see docs/clients.md (default: $"+EnvAPIRules+", then none)")
 }
 
 // Read returns nil without rules. An error names the file and the line.

@@ -26,10 +26,10 @@ type ExitMeaning struct {
 // ExitMeanings are the meanings for all commands. Only a program that `oooi access` runs has further ones.
 func ExitMeanings() []ExitMeaning {
 	return []ExitMeaning{
-		{0, "Done: nodes can boot, all networks would be served, no check failed, or lint found nothing. Warnings are possible."},
-		{ExitNoAnswer, "No answer: an argument is wrong, something cannot be read, no HostedCluster opted in, or a signal interrupted the command."},
-		{ExitFault, "A fault to fix: a hosted cluster has an Error, nodes cannot boot, a check failed, or lint found something."},
-		{ExitUnknown, "No fault is known, but something is awaited or unknown, such as what HyperShift publishes later."},
+		{0, "Done. Depending on the command: nodes can boot, all networks would be served, no check failed, or lint found nothing. Warnings are possible."},
+		{ExitNoAnswer, "The command has no answer: an argument is wrong, something cannot be read, no HostedCluster opted in, or a signal interrupted the command."},
+		{ExitFault, "You must fix a fault: a hosted cluster has an Error, nodes cannot boot, a check failed, or lint found something."},
+		{ExitUnknown, "No fault is known, but something is unknown or does not exist yet, such as an address that HyperShift publishes later."},
 	}
 }
 

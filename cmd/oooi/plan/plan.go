@@ -24,7 +24,7 @@ func New() *cobra.Command {
 	var from *inputFlags
 	c := &cobra.Command{
 		Use:   "plan -f FILE|DIR...",
-		Short: "Show what VMs get and reach, from YAML files alone",
+		Short: "Show what VMs would get and reach, from YAML files only",
 		Long: `Reads Kubernetes objects from files and prints a plan for each hosted cluster
 that opted in. The files can be the output of a HyperShift command line with
 --render, a must-gather, or the output of kubectl get -o yaml. No cluster is
@@ -50,7 +50,7 @@ oooi lint that are in no plan are written to standard error.`,
 		},
 	}
 	from = addInputFlags(c)
-	c.Flags().StringArrayVar(&set, "set", nil, "annotation `KEY=VALUE` to set before planning, without prefix; network is set only where it is missing; can be repeated")
+	c.Flags().StringArrayVar(&set, "set", nil, "annotation `KEY=VALUE`, without prefix, to set before planning; network=VALUE is set only on HostedClusters without it; can be repeated")
 	return c
 }
 
