@@ -46,7 +46,7 @@ func TestReportedClocks(t *testing.T) {
 	}{
 		"both clocks are synchronized": {nil, nil, ""},
 		"no clock is synchronized":     {[]int{1, 2}, nil, none},
-		"one clock is synchronized": {[]int{2}, nil, one + "Edge 1 serves the time, but VMs do not move to it because of a clock. " + check +
+		"one clock is synchronized": {[]int{2}, nil, one + "Edge 1 serves the time, but an unsynchronized clock causes no failover. " + check +
 			". To move the VMs to edge 1: kubectl delete " + pods},
 		"the other edge has no report":     {[]int{2}, func(w *gather.World) { w.EdgeReports = w.EdgeReports[1:] }, one + check},
 		"the other edge yields":            {[]int{2}, func(w *gather.World) { w.EdgeReports[0].Yields = true }, one + check},

@@ -82,7 +82,7 @@ var (
 	LoadBalancerPortShared = declare("LoadBalancerPortShared", Entry{Reason: AccessRefused, Severity: SeverityWarning,
 		What:   "Services {service} and {other} forward to the same node port {port}.",
 		Effect: "Clients cannot connect to this port of {service}. Other ports and Services are not affected.",
-		Fix:    "One of the two copies is stale, because its Service in the hosted cluster was deleted. Delete that copy."})
+		Fix:    "One of the two Services is stale: the Service that it copies was deleted in the hosted cluster. Delete the stale one."})
 	LoadBalancerOnlyIPv6 = declare("LoadBalancerOnlyIPv6", Entry{Reason: AccessRefused, Severity: SeverityWarning,
 		What:   "Service {service} has IPv6 addresses only, and edges serve IPv4.",
 		Effect: notLed,
@@ -104,7 +104,7 @@ var (
 		Fix:    "Delete load balancers that are not needed, or publish several names through the ingress."})
 	LoadBalancersNotLed = declare("LoadBalancersNotLed", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
 		What:   "Load balancers of the hosted cluster ({services}) do not forward to edges of network {network} yet.",
-		Effect: "They do so when every running edge has opened their ports."})
+		Effect: "These Services forward to edges when every running edge has opened their ports."})
 	LoadBalancersToNoRoute = declare("LoadBalancersToNoRoute", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
 		What:   "Load balancers of the hosted cluster ({services}) forward to addresses of VMs, and no router has a route to the network of these VMs.",
 		Effect: "Clients cannot connect through the load balancers and the ingress of the hosted cluster.",

@@ -5,11 +5,11 @@ package problem
 var (
 	CIDRTooSmallForEdges = declare("CIDRTooSmallForEdges", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} is too small for the edge addresses.",
-		Effect: "By default, these are its second to fifth usable addresses.",
-		Fix:    "Set a larger CIDR ({where}). A /28 is the smallest that needs no other annotation."})
+		Effect: "By default, the edge addresses are the second to fifth usable address of the CIDR.",
+		Fix:    "Set a larger CIDR ({where}). A /28 is the smallest CIDR that needs no other annotation."})
 	CIDRTooSmallForVMs = declare("CIDRTooSmallForVMs", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} has no addresses for VMs.",
-		Effect: "By default, VMs get the tenth usable address to the second-to-last.",
+		Effect: "By default, VMs get the tenth to the second-to-last usable address.",
 		Fix:    "Set a larger CIDR ({where}), or set annotation dhcp-range."})
 	CIDRNotSet = declare("CIDRNotSet", Entry{Reason: CIDRMissing, Severity: SeverityError,
 		What:   "Network {network} has no CIDR.",
@@ -38,7 +38,7 @@ var (
 		Fix:    "To choose the network, set annotation {keys} on the HostedCluster."})
 	EdgeAddressCount = declare("EdgeAddressCount", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
 		What:   "Annotation edge-addresses has {count} addresses, but network {network} needs four.",
-		Effect: "With one edge, the fourth address is reserved, so that a second edge changes no address.",
+		Effect: "With one edge, oooi reserves the fourth address for a second edge, which you can then add without changing other addresses.",
 		Fix:    "Set the next-hop VIP, the service VIP, and one address for each of two edges."})
 	EdgeAddressesUnused = declare("EdgeAddressesUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation edge-addresses has {count} addresses, but network {network} uses only the first four.",
@@ -46,11 +46,11 @@ var (
 		Fix:    "Remove them from the annotation, or exclude them with annotation dhcp-exclude."})
 	ExclusionOutsideCIDR = declare("ExclusionOutsideCIDR", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation dhcp-exclude has {range}, which is outside CIDR {cidr} of network {network}.",
-		Effect: "It has no effect. If it is misspelled, VMs can get addresses of other hosts.",
+		Effect: "The range has no effect. If it is misspelled, VMs can get addresses of other hosts.",
 		Fix:    "Set annotation dhcp-exclude to addresses in {cidr}."})
 	ExclusionOutsideRange = declare("ExclusionOutsideRange", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What:   "Annotation dhcp-exclude has {range}, which is outside the DHCP range {pool} of network {network}.",
-		Effect: "It has no effect, because VMs get no other addresses."})
+		Effect: "The range has no effect, because VMs get only addresses in the DHCP range."})
 	DHCPSettingsUnused = declare("DHCPSettingsUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What:   "Edges do not run DHCP on network {network}, so these annotations have no effect there: {annotations}.",
 		Effect: "Your own DHCP server decides the addresses of VMs.",
@@ -103,10 +103,10 @@ var (
 	VMsExceedDHCPRange = declare("VMsExceedDHCPRange", Entry{Reason: RangeTooSmall, Severity: SeverityWarning, Mistake: true,
 		What: "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, " +
 			"counting those that an update adds.",
-		Effect: "The last VMs get no address.",
+		Effect: "VMs get no address when all DHCP addresses are assigned.",
 		Fix:    "Set a larger annotation dhcp-range, or lower the limits of the NodePools."})
 	DHCPRangeEmpty = declare("DHCPRangeEmpty", Entry{Reason: RangeTooSmall, Severity: SeverityError,
-		What:   "All addresses of the DHCP range {range} of network {network} are excluded, reserved, or have a name.",
+		What:   "All addresses of the DHCP range {range} of network {network} are excluded, reserved, or have a DNS name.",
 		Effect: "No VM gets an address.",
 		Fix:    "Set a larger annotation dhcp-range, or take fewer addresses out of it ({keys})."})
 	MACShared = declare("MACShared", Entry{Reason: AddressConflict, Severity: SeverityWarning,
@@ -131,8 +131,8 @@ var (
 		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
 	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {otherCIDR}.",
-		Effect: "Its network operator accepts only equal subnets, so nodes do not become Ready.",
-		Fix:    "Create the cluster with v4InternalSubnet {cidr} instead of internalJoinSubnet. HyperShift has that field since version 0.1.80."})
+		Effect: "The network operator of the hosted cluster accepts only equal subnets, so nodes do not become Ready.",
+		Fix:    "Create the cluster with v4InternalSubnet {cidr} instead of internalJoinSubnet. HyperShift 0.1.80 and later have that field."})
 	HostedNetworksOverlap = declare("HostedNetworksOverlap", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} {cidr} and {otherField} {otherCIDR} of the hosted cluster overlap.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
@@ -150,16 +150,16 @@ var (
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with OVNKubernetes."})
 	ServiceNetworkTooSmall = declare("ServiceNetworkTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What:   "The Service network of the hosted cluster is {cidr}. It lacks the tenth address, which its DNS has.",
-		Effect: "HyperShift makes no configuration for nodes of it, so it creates no VMs.",
+		What:   "The Service network of the hosted cluster is {cidr}. It is too small: the DNS of the hosted cluster needs the tenth address.",
+		Effect: "HyperShift cannot create the configuration of nodes from it, so HyperShift creates no VMs.",
 		Fix:    "Create the cluster with a larger spec.networking.serviceNetwork, such as a /16."})
 	ServiceFamiliesDiffer = declare("ServiceFamiliesDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Services of the hosted cluster have {networks}, and pods have {pods}.",
-		Effect: "Its network operator wants one Service network for each family that pods have. It refuses others, so nodes do not become Ready.",
+		Effect: "The network operator of the hosted cluster requires one Service network for each IP family of pods. It refuses all others, so nodes do not become Ready.",
 		Fix:    "Create the cluster with one spec.networking.serviceNetwork for each family of spec.networking.clusterNetwork."})
 	OVNIPv6WithoutPods = declare("OVNIPv6WithoutPods", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} of the hosted cluster is {cidr}, but its pods have no IPv6.",
-		Effect: "Its network operator refuses that, so nodes do not become Ready.",
+		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster without the field."})
 	MachineIPv6WithoutPods = declare("MachineIPv6WithoutPods", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What: "spec.networking.machineNetwork has {cidr}, but pods have no IPv6.",
@@ -168,7 +168,7 @@ var (
 		Fix: "Create the cluster without that network."})
 	IPv6JoinSubnetsDiffer = declare("IPv6JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "ovnKubernetesConfig of the hosted cluster has v6InternalSubnet {cidr}, but ipv6.internalJoinSubnet is {otherCIDR}.",
-		Effect: "Its network operator refuses that, so nodes do not become Ready.",
+		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster with ipv6.internalJoinSubnet {cidr} instead of v6InternalSubnet."})
 	RouterMustAdvertiseIPv6 = declare("RouterMustAdvertiseIPv6", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Pods or Services have IPv6 ({networks}), but edges provide IPv4 only.",
@@ -176,19 +176,19 @@ var (
 		Fix:    "Let a router at fe80::1 on the network advertise an IPv6 prefix, and no DNS server. Up to HyperShift 0.1.81, nodes need DHCPv6, too. Or create the cluster with IPv4 networks only: they cannot be changed later."})
 	OVNMTUTooLarge = declare("OVNMTUTooLarge", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
-		Effect: "The network needs at least 100 bytes more than the pod network. With fewer than 58 more, OVN-Kubernetes does not start, and nodes do not become Ready.",
+		Effect: "The MTU of the network must be at least 100 bytes larger than that of the pod network. With less than 58 bytes, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	NetworkMTUsDiffer = declare("NetworkMTUsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and ovnKubernetesConfig.mtu of the hosted cluster is not set.",
-		Effect: "The first node decides about the MTU of the pod network. If that is too large for another network, nodes there do not become Ready.",
+		Effect: "The first node determines the MTU of the pod network. If this MTU is too large for another network, nodes on that network do not become Ready.",
 		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}."})
 	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
-		Effect: "The network needs {least} bytes or more. With less, OVN-Kubernetes may not start, and nodes do not become Ready.",
+		Effect: "The network needs an MTU of {least} bytes or more. With a smaller MTU, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
 	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
-		Effect: "Its network operator refuses that, so nodes do not become Ready.",
+		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster with a larger {field}, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
 	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
@@ -231,6 +231,6 @@ var (
 		Fix:    "Set the address of a DNS server that is not a VM of this cluster."})
 	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
-		Effect: "Edges reach {other} through the pod network, so they do not answer hosts in {clientNetwork}. All others are served.",
+		Effect: "Edges reach {other} through the pod network, so they do not answer hosts in {clientNetwork}. Edges answer hosts in all other client networks.",
 		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})
 )

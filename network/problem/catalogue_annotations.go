@@ -93,6 +93,6 @@ var (
 	NodePoolOverridesOthers = declare("NodePoolOverridesOthers", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
 		What: "Annotation {key} of network {network} is {value} for NodePool {nodePools}. For NodePool {otherNodePool} on the " +
 			"same network, {otherValue} of the HostedCluster applies.",
-		Effect: "A network has one value.",
+		Effect: "All NodePools of a network must have the same value.",
 		Fix:    "Set the same value for all NodePools of the network, or set it on the HostedCluster only."})
 )

@@ -81,7 +81,7 @@ var (
 		What: "Only node {node} has room for an edge, but the network has {count}.", Effect: "If this node fails, VMs lose service.",
 		Fix: "Add a node, or set annotation edges to 1."})
 	NodesWithoutRoom = declare("NodesWithoutRoom", Entry{Reason: EdgesCannotStart, Severity: SeverityInfo,
-		What: "Others lack room: {nodes}."})
+		What: "Other nodes lack room: {nodes}."})
 	NodesUnread = declare("NodesUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Nodes cannot be read: {error}."})
 	PodsUnread = declare("PodsUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
@@ -102,7 +102,7 @@ var (
 	DrainNodeMissing = declare("DrainNodeMissing", Entry{Reason: DrainInterrupts, Severity: SeverityError, Subject: "Node",
 		What: "{subject} does not exist.", Fix: "Compare the name with kubectl get nodes."})
 	DrainMovesEdges = declare("DrainMovesEdges", Entry{Reason: DrainInterrupts, Severity: SeverityInfo,
-		What: "{edges} can move to other nodes: {nodes}.", Effect: "Another edge serves VMs until then."})
+		What: "{edges} can move to other nodes: {nodes}.", Effect: "Until these edges have moved, another edge serves VMs."})
 	DrainLeavesOneEdge = declare("DrainLeavesOneEdge", Entry{Reason: DrainInterrupts, Severity: SeverityWarning,
 		What:   "Too few other nodes can run {edges}: {why}.",
 		Effect: "Only one edge serves VMs until the node returns. If it fails, VMs are not served.",

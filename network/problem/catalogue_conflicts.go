@@ -5,7 +5,7 @@ package problem
 var (
 	PublishedInCIDR = declare("PublishedInCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which lies in CIDR {cidr} of network {network}.",
-		Effect: "VMs would look for it on their own network.",
+		Effect: "VMs would look for the service on their own network.",
 		Fix:    "Set another CIDR for the network, or create the cluster with a host name instead."})
 	PublishedIsSpecial = declare("PublishedIsSpecial", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which lies in the special-purpose block {other}.",
@@ -27,7 +27,7 @@ var (
 		Fix:    "Set another CIDR for the network ({where})."})
 	CIDROverlapsManagement = declare("CIDROverlapsManagement", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {other}.",
-		Effect: "Edges could not reach it.",
+		Effect: "Edges could not reach these addresses.",
 		Fix:    "Set another CIDR for the network ({where})."})
 	PublishedInManagement = declare("PublishedInManagement", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which belongs to {other}.",
@@ -35,11 +35,11 @@ var (
 		Fix:    "Create the cluster with another address, or with a host name."})
 	CIDROverlapsHostedCluster = declare("CIDROverlapsHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {other} of the hosted cluster.",
-		Effect: "Its nodes could not reach each other.",
+		Effect: "Nodes of the hosted cluster could not reach each other.",
 		Fix:    "Set another CIDR for the network ({where}). The networks of the hosted cluster cannot be changed."})
 	PublishedInHostedCluster = declare("PublishedInHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which lies in {other} of the hosted cluster.",
-		Effect: "Nodes would look for it inside the hosted cluster.",
+		Effect: "Nodes would look for the service inside the hosted cluster.",
 		Fix:    "Create the cluster with another address, or with a host name."})
 	NetworksOverlap = declare("NetworksOverlap", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}.",
@@ -71,8 +71,8 @@ var (
 		Effect: "The network remains as it is until no VM boots from it. VMs that have it as an additional network get its routes and " + "DNS server, too.",
 		Fix:    "Replace the VMs that boot from it. To cancel the change, restore additionalNetworks and attachDefaultNetwork of the NodePool."})
 	PinnedNADMoved = declare("PinnedNADMoved", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "Network {network} is in use, so its edges cannot move. Its NetworkAttachmentDefinition was edited and now means {wanted}.",
-		Effect: "Edges and running VMs remain on {former}. VMs that start or migrate come up on {wanted}, where no edge serves them.",
+		What:   "Network {network} is in use, so its edges cannot move. Its NetworkAttachmentDefinition was edited and now defines {wanted}.",
+		Effect: "Edges and running VMs remain on {former}. VMs that start or migrate then run on {wanted}, where no edge serves them.",
 		Fix:    "Change spec.config back to {former}. Or delete all VMs on the network: the edges then move to {wanted}."})
 	PinnedNADChanged = declare("PinnedNADChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Network {network} is in use, so its edges keep {former}. Its NetworkAttachmentDefinition now has {wanted}.",
@@ -89,7 +89,7 @@ var (
 	EdgeYieldsToHost = declare("EdgeYieldsToHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "An edge of network {network} does not serve, because MAC {mac} claims to be an edge of another management cluster.",
 		Effect: "If no edge serves, the edges are removed until the addresses are free.",
-		Fix:    "If the hosted cluster still runs on another management cluster, remove it from one of the two. Else find the host with this MAC."})
+		Fix:    "If the hosted cluster still runs on another management cluster, remove it from one of the two. Otherwise find the host with this MAC."})
 	EdgeYieldsToVM = declare("EdgeYieldsToVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "An edge of network {network} does not serve. MAC {mac}, which is that of VM {vm}, claims to be an edge of another management cluster.",
 		Effect: "If no edge serves, the edges are removed until the addresses are free.",
@@ -129,7 +129,7 @@ var (
 	PoolAddressDeclined = declare("PoolAddressDeclined", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A VM on network {network} declined {addresses} of the DHCP range. The edge found no host that answers for these addresses.",
 		Effect: "DHCP does not assign them for five minutes, or for one hour if a host answered.",
-		Fix:    "Check that VM first: it may be wrong. If hosts on the VLAN have these addresses, add them to annotation dhcp-exclude."})
+		Fix:    "Check that VM first: its DHCP client may be wrong. If hosts on the VLAN have these addresses, add them to annotation dhcp-exclude."})
 	ReservationUsed = declare("ReservationUsed", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Address {address} of network {network} is reserved for MAC {reserved}, but {user} has it.",
 		Effect: "The client with MAC {reserved} gets another address until this one is free.",
@@ -163,11 +163,11 @@ var (
 	SharedAddresses = declare("SharedAddresses", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What: "Addresses {addresses} of network {network} are already used by hosted cluster {hostedCluster}, which " +
 			"takes precedence.",
-		Fix: "Set {keys} to free addresses. If there are none, first set a smaller dhcp-range on {hostedCluster}."})
+		Fix: "Set {keys} to free addresses. If no address is free, first set a smaller dhcp-range on {hostedCluster}."})
 	SharedAddressesByName = declare("SharedAddressesByName", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} wants the same addresses {addresses} of network {network}.",
 		Effect: "Creation times do not say which cluster is older, so the names decide: {hostedCluster} takes precedence.",
-		Fix:    "Set {keys} to free addresses. If there are none, first set a smaller dhcp-range on {hostedCluster}."})
+		Fix:    "Set {keys} to free addresses. If no address is free, first set a smaller dhcp-range on {hostedCluster}."})
 	SharedNetworkPending = declare("SharedNetworkPending", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} on network {network} answers all DHCP clients.",
 		Effect: "It would also answer the VMs of this cluster, so the network is not served.",
@@ -178,10 +178,10 @@ var (
 	SharedNetworkKeepsOther = declare("SharedNetworkKeepsOther", Entry{Reason: NetworkShared, Severity: SeverityInfo,
 		What:   "HostedCluster {hostedClusters} uses network {network}, too.",
 		Effect: "This cluster answers all clients there.",
-		Fix:    "To let the other one be served, set annotation {key} to ignore."})
+		Fix:    "If the other cluster should be served, set annotation {key} to ignore on this one."})
 	SharedNetworkDivided = declare("SharedNetworkDivided", Entry{Reason: NetworkShared, Severity: SeverityInfo,
 		What:   "HostedCluster {hostedClusters} uses network {network}, too.",
-		Effect: "Each answers the VMs of its own cluster only."})
+		Effect: "The edges of each cluster answer only VMs of that cluster."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}."})

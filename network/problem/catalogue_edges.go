@@ -106,7 +106,7 @@ var (
 		Fix:    "Fix the cause that the error names."})
 	ReadFailed = declare("ReadFailed", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "The operator cannot read the objects that define the networks of this cluster ({error}).",
-		Effect: "Nothing changes until it can.",
+		Effect: "Nothing changes until the operator can read them.",
 		Fix:    "Fix the cause that the error names. If a right is missing, apply the operator's manifests again."})
 	PlanInvalid = declare("PlanInvalid", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "The plan breaks a rule of the operator ({error}). This is a bug of oooi.",
@@ -126,7 +126,7 @@ var (
 		Fix:    "To continue, remove {key} from the HostedCluster."})
 	PausedUnserved = declare("PausedUnserved", Entry{Reason: Paused, Severity: SeverityWaiting,
 		What:   "The operator is paused for this cluster (see {key}).",
-		Effect: "Nothing was applied before.",
+		Effect: "oooi had applied nothing before the pause, so no network is served.",
 		Fix:    "To continue, remove {key} from the HostedCluster."})
 	RemovalPending = declare("RemovalPending", Entry{Reason: RemovalScheduled, Severity: SeverityWarning,
 		What:   "Annotation {key} is missing on the HostedCluster, but VMs use network {network}.",
@@ -167,7 +167,7 @@ var (
 	BootWithoutLease = declare("BootWithoutLease", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} sent a DHCPDISCOVER on network {network} at {since}, and got no lease.",
 		Effect: "They have no address, so they do not boot.",
-		Fix: "If there is a problem about addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach them: " +
+		Fix: "If the condition also reports a problem with addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach these VMs: " +
 			"check the VLAN on the switch port of their node."})
 	BootWithoutName = declare("BootWithoutName", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} got a lease on network {network} at {since}. No edge received a DNS query from them for the name of Ignition.",
@@ -179,12 +179,12 @@ var (
 		Fix: "Check the health of ignition-server-proxy in the output of oooi status. If it has no fault, oooi check --from-network finds " +
 			"the cause."})
 	BootWithoutAPI = declare("BootWithoutAPI", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
-		What:   "{newVMs} on network {network} reached Ignition at {since}, and not the API server.",
+		What:   "{newVMs} on network {network} reached Ignition at {since}, but have not reached the API server.",
 		Effect: "They do not become nodes.",
 		Fix: "Look at the console of such a VM. It pulls the image of its operating system first, so check that annotation allowed-hosts has its " +
 			"registry."})
 	BootWithoutKonnectivity = declare("BootWithoutKonnectivity", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
-		What:   "{newVMs} on network {network} reached the API server at {since}, but no konnectivity agent there connected.",
+		What:   "{newVMs} on network {network} reached the API server at {since}, but no konnectivity agent on them has connected.",
 		Effect: "They may not be Ready, and kubectl logs and exec fail for them.",
 		Fix:    "In the hosted cluster, look at its nodes and CertificateSigningRequests, and at the pods of DaemonSet kube-system/konnectivity-agent."})
 )

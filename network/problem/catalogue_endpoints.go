@@ -5,20 +5,20 @@ package problem
 var (
 	APIEndpointUnknown = declare("APIEndpointUnknown", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
 		What:   "HyperShift has not yet published the API server ({object}).",
-		Effect: "Nothing is applied until it does. The API server will be at {at}."})
+		Effect: "oooi applies nothing until then. The API server will be at {at}."})
 	APIServiceMissing = declare("APIServiceMissing", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
 		What:   "Service {object} of the API server does not exist yet.",
-		Effect: "Nothing is applied until it does."})
+		Effect: "oooi applies nothing until then."})
 	ControlPlaneMissing = declare("ControlPlaneMissing", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
 		What:   "HyperShift has not yet created the control plane in namespace {namespace}.",
-		Effect: "Nothing is applied until it does."})
+		Effect: "oooi applies nothing until then."})
 	ControlPlaneGone = declare("ControlPlaneGone", Entry{Reason: WaitingForControlPlane, Severity: SeverityWaiting,
 		What:   "The HostedControlPlane in namespace {namespace} was deleted.",
 		Effect: "Edges keep serving until Kubernetes deletes them, too. No change is applied.",
 		Fix:    "To keep the hosted cluster, find out what deleted the HostedControlPlane. HyperShift creates it again."})
 	ControlPlaneRefused = declare("ControlPlaneRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWaiting,
 		What:   "HyperShift creates no control plane, because condition {condition} of the HostedCluster is False ({error}).",
-		Effect: "No node becomes Ready until it is True.",
+		Effect: "No node becomes Ready until the condition is True.",
 		Fix:    "Correct what the condition names."})
 	ControlPlaneNotUpdated = declare("ControlPlaneNotUpdated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
 		What:   "HyperShift does not change the control plane, because condition {condition} of the HostedCluster is False ({error}).",
@@ -38,7 +38,7 @@ var (
 		Fix:    "Remove the field."})
 	NodePoolWithoutVolume = declare("NodePoolWithoutVolume", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "NodePool {nodePools} has a rootVolume without persistent.",
-		Effect: "HyperShift refuses it, and creates no VMs of it.",
+		Effect: "HyperShift refuses the NodePool, and creates no VMs for it.",
 		Fix:    "Set spec.platform.kubevirt.rootVolume.persistent."})
 	CertificatesDisabled = declare("CertificatesDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {annotation} of the HostedCluster turns off its certificates.",
@@ -46,7 +46,7 @@ var (
 		Fix:    "Remove the annotation."})
 	AuthenticationWithoutType = declare("AuthenticationWithoutType", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "spec.configuration.authentication of the HostedCluster has no type.",
-		Effect: "HyperShift refuses such a HostedCluster: it creates and changes nothing of it.",
+		Effect: "HyperShift refuses such a HostedCluster, so it creates and changes nothing for it.",
 		Fix:    "Set type IntegratedOAuth."})
 	MachineManagementDisabled = declare("MachineManagementDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {annotation} of the HostedCluster turns off Cluster API.",
@@ -60,7 +60,7 @@ var (
 		What: "HyperShift creates no nodes for any NodePool, and the hosted cluster has no VM.",
 		Fix:  "Fix what is reported for its NodePools, or for its HostedCluster."})
 	NoNewNodes = declare("NoNewNodes", Entry{Reason: NodesNotCreated, Severity: SeverityWarning,
-		What:   "HyperShift creates new nodes of no NodePool.",
+		What:   "HyperShift creates no new nodes for any NodePool.",
 		Effect: "Only VMs that exist can become nodes.",
 		Fix:    "Fix what is reported for its NodePools."})
 	EndpointPending = declare("EndpointPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
@@ -86,7 +86,7 @@ var (
 		What:   "{name} is not served yet, because {object} does not exist.",
 		Effect: "HyperShift creates it when the hosted cluster has an ingress. Edges then forward port 443 to its node port, so the console needs no action."})
 	IngressCopyPending = declare("IngressCopyPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
-		What:   "{name} is not served yet, because the hosted cluster's Service openshift-ingress/router-default has no copy.",
+		What:   "{name} is not served yet, because Service openshift-ingress/router-default of the hosted cluster has no copy in the control plane namespace.",
 		Effect: "The cloud provider of the hosted cluster makes the copy when the ingress is of type LoadBalancerService. Edges then forward ports 443 and 80 to its node ports.",
 		Fix:    "If it is of another type, create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	IngressAddressMissing = declare("IngressAddressMissing", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
@@ -103,7 +103,7 @@ var (
 		Fix:    "Create the cluster with a domain that is not below cluster.local (spec.dns, or spec.configuration.ingress)."})
 	AllNodesTainted = declare("AllNodesTainted", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "All nodes of the hosted cluster get taints (spec.taints of NodePool {nodePools}).",
-		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate them, so no node runs these.",
+		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate these taints, so they cannot run on any node.",
 		Fix:    "Create a NodePool without taints. Or add tolerations in the hosted cluster, such as spec.nodePlacement of its IngressController."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets type Private for its ingress, which then opens no port on its nodes.",
@@ -160,15 +160,15 @@ var (
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "If so, create Service {service}, which oooi plan prints. Or set annotation apps-address."})
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
-		What: "{service} is published at an IPv6 address, which is not served.",
-		Fix:  "Publish it at a host name or an IPv4 address. Of a load balancer, nodes get the first address only."})
+		What: "{service} is published at an IPv6 address, which edges do not serve.",
+		Fix:  "Publish it at a host name or an IPv4 address. Nodes use only the first address of a load balancer."})
 	IPv6Networks = declare("IPv6Networks", Entry{Reason: IPv6NotServed, Severity: SeverityInfo,
 		What:   "The cluster has IPv6 networks ({networks}), but edges provide IPv4 only.",
 		Effect: "VMs take IPv6 addresses and routes from a router on their network, if it has one. IPv4 traffic is unaffected.",
 		Fix:    "If a router there advertises IPv6, remove the DNS server from its advertisements: that server does not know the names that edges serve."})
 	RouteHostIsAddress = declare("RouteHostIsAddress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What:   "Route {route} has the address {address} as its host.",
-		Effect: "It is not served, because Routes are distinguished by their host name.",
+		Effect: "Edges do not serve it, because they distinguish Routes by their host name.",
 		Fix:    "Set a DNS name as its host."})
 	RouteServiceMissing = declare("RouteServiceMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityInfo,
 		What: "Route {route} is not served, because {object} does not exist.",
@@ -260,11 +260,11 @@ var (
 		Fix:    "Create a NodePool with a shorter name."})
 	NodePoolNameHasDot = declare("NodePoolNameHasDot", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "The name of NodePool {nodePools} has a dot.",
-		Effect: "KubeVirt cuts the host name of a VM at its first dot. From OpenShift 4.16, all these VMs have that name, and none becomes a node.",
+		Effect: "KubeVirt cuts the host name of a VM at its first dot. In OpenShift 4.16 and later, all these VMs get the same host name, and none becomes a node.",
 		Fix:    "Create a NodePool with a name without dots."})
 	RegistryUnreadable = declare("RegistryUnreadable", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} of the HostedCluster has {hosts}. Nodes cannot read that as a registry or a repository.",
-		Effect: "The configuration of nodes cannot be made of it, or they pull no images. No new node becomes Ready.",
+		Effect: "HyperShift cannot create the configuration of nodes from it, or nodes cannot pull images. No new node becomes Ready.",
 		Fix:    "Remove a scheme, a tag, a slash at the end, and capital letters of a path. For plain HTTP, set registrySources.insecureRegistries."})
 	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",

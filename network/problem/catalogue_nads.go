@@ -28,7 +28,7 @@ var (
 		Fix:    "Correct spec.clusterName or metadata.namespace, or add the HostedCluster with another -f."})
 	FilesDisagree = declare("FilesDisagree", Entry{Reason: FilesDiffer, Severity: SeverityWarning, Mistake: true, Subject: "object",
 		What:   "{subject} is also in {file}, and differs.",
-		Effect: "Only the version there counts.",
+		Effect: "oooi uses only the version in {file}.",
 		Fix:    "Keep one of the two. If they are for different management clusters, run oooi once for each of these."})
 	PodNetworkAttached = declare("PodNetworkAttached", Entry{Reason: NetworkMissing, Severity: SeverityWarning, Mistake: true,
 		What: "VMs of NodePool {nodePools} boot from the pod network, because attachDefaultNetwork is not false.",
@@ -50,7 +50,7 @@ var (
 	VMNetworkUnserved = declare("VMNetworkUnserved", Entry{Reason: NetworkMissing, Severity: SeverityWarning,
 		What:   "VMs boot from {nads}, which no NodePool names: {vms}.",
 		Effect: "Edges serve no address there, so the nodes of these VMs may not become Ready.",
-		Fix:    "Name the network in spec.platform.kubevirt.additionalNetworks of the NodePool. A change by annotation kubevirt-vm-jsonpatch is not seen."})
+		Fix:    "Name the network in spec.platform.kubevirt.additionalNetworks of the NodePool. oooi does not see networks that annotation kubevirt-vm-jsonpatch adds."})
 	VMNetworksPatched = declare("VMNetworksPatched", Entry{Reason: NetworkMissing, Severity: SeverityInfo,
 		What:   "Annotation {annotation} changes the networks of VMs of NodePool {nodePools}.",
 		Effect: "If VMs then boot from a network that no NodePool names, edges serve no address there.",
@@ -64,7 +64,7 @@ var (
 		Effect: "No change of the cluster is applied, and none of its new networks is served.",
 		Fix:    "Name fewer networks in spec.platform.kubevirt.additionalNetworks of the NodePools."})
 	NodePoolsTooMany = declare("NodePoolsTooMany", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
-		What:   "The cluster has more than {most} NodePools. One with several networks counts once for each.",
+		What:   "The cluster has more than {most} NodePools. A NodePool with several networks counts once for each network.",
 		Effect: "No change of the cluster is applied, and none of its new networks is served.",
 		Fix:    "Use fewer NodePools, or name fewer networks in each."})
 	NADNameInvalid = declare("NADNameInvalid", Entry{Reason: NetworkMissing, Severity: SeverityError,
@@ -107,9 +107,9 @@ var (
 		Effect: "VMs are on the network of its master, without a further VLAN tag.",
 		Fix:    "Name a VLAN device of the nodes as master, and remove {setting}."})
 	NADResourceMissing = declare("NADResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
-		What:   "No node offers resource {resource}, which NetworkAttachmentDefinition {nad} asks for.",
+		What:   "No node offers resource {resource}, which NetworkAttachmentDefinition {nad} requests.",
 		Effect: "VMs and edges on the network stay Pending.",
-		Fix:    "Make the device on the nodes, or correct annotation {annotation}."})
+		Fix:    "Create the device on the nodes, or correct annotation {annotation}."})
 	NADIsMacvlan = declare("NADIsMacvlan", Entry{Reason: FramesDropped, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} has type macvlan. HyperShift connects VMs through a bridge, and a macvlan delivers no frames to a bridge behind it.",
 		Effect: "VMs send, but receive no answer, so they get no address.",
@@ -169,7 +169,7 @@ var (
 		Effect: "Each edge needs one, as each VM does.",
 		Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet."})
 	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
-		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes sets no routes of such a network in edges.",
+		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes does not add the routes that edges need.",
 		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
 		Fix: "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of " +
 			"type bridge for the network."})
@@ -182,15 +182,15 @@ var (
 		What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
 			"allows the namespaces {allowed}.",
 		Effect: "VMs cannot start.",
-		Fix:    "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}."})
+		Fix:    "Create a NetworkAttachmentDefinition in namespace {namespace} or default, and name it in NodePool {nodePools}."})
 	NADNamespaceNotGranted = declare("NADNamespaceNotGranted", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
 		Effect: "No edge joins its network, which may belong to others.",
-		Fix: "In NodePool {nodePools}, name one in namespace {namespace} or default. If Multus does not isolate namespaces, you can instead add {namespace} " +
+		Fix: "In NodePool {nodePools}, name a NetworkAttachmentDefinition in namespace {namespace} or default. If Multus does not isolate namespaces, you can instead add {namespace} " +
 			"to annotation {annotation} on {nad}. On OpenShift, Multus isolates them."})
 	NADNamespaceDiffers = declare("NADNamespaceDiffers", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityWarning,
 		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run, and nothing in the input shows that Multus " +
 			"isolates namespaces.",
-		Effect: "The plan assumes that Multus does not isolate them, and that {nad} allows that namespace. On OpenShift, Multus does, so VMs cannot start.",
-		Fix:    "Create one in namespace {namespace} or default, and name it in NodePool {nodePools}. Or add the management cluster's nodes to the input."})
+		Effect: "The plan assumes that Multus does not isolate them, and that {nad} allows that namespace. On OpenShift, Multus isolates namespaces, so VMs cannot start.",
+		Fix:    "Create a NetworkAttachmentDefinition in namespace {namespace} or default, and name it in NodePool {nodePools}. Or add the management cluster's nodes to the input."})
 )

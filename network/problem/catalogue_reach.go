@@ -46,7 +46,7 @@ var (
 		Fix:    "Write names in small letters, without ports and wildcards, and addresses of IPv6 as CIDRs. Remove empty entries."})
 	HostedProxyUnusable = declare("HostedProxyUnusable", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning, Mistake: true,
 		What:   "The httpsProxy of the hosted cluster (spec.configuration.proxy) has a user, a path, or scheme https. Its noProxy does not have the API server.",
-		Effect: "Nodes forward what pods send to the API server. They use that proxy without a password and without TLS, so nothing arrives.",
+		Effect: "Nodes forward the traffic of pods to the API server through that proxy, without a password and without TLS. So this traffic does not arrive.",
 		Fix:    "Add the host of the API server to spec.configuration.proxy.noProxy."})
 	ControlPlaneThroughProxy = declare("ControlPlaneThroughProxy", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
@@ -101,7 +101,7 @@ var (
 	NoRegistryReachable = declare("NoRegistryReachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "VMs on network {network} reach no registry that nodes pull images from ({hosts}).",
 		Effect: "The network has no other way to these hosts, so no new node becomes Ready.",
-		Fix: "For one registry, apply the fix of its own line. Or put a mirror on the network, and set annotation dns-records for its name. " +
+		Fix: "For at least one of the registries, apply the fix in its own line. Or put a mirror on the network, and set annotation dns-records for its name. " +
 			"Or set annotation gateway."})
 	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",

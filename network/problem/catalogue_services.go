@@ -71,7 +71,7 @@ var (
 		What:   "{subject} moved from {former} to {at}.",
 		Effect: "VMs that booted before may have stored the former address. Edges serve both until no VM of the cluster runs."})
 	FormerPlaceTaken = declare("FormerPlaceTaken", Entry{Reason: EndpointStale, Severity: SeverityWarning, Subject: "endpoint",
-		What:   "{subject} was published at {at} before, and something else has that address now.",
+		What:   "{subject} was published at {at} before, but something else uses that address now.",
 		Effect: "Edges no longer serve it there. VMs that stored the address cannot reach the endpoint. If it is the API server, their nodes stay NotReady.",
 		Fix:    "Free the address, or replace the VMs that booted before."})
 	TooManyFormerPlaces = declare("TooManyFormerPlaces", Entry{Reason: EndpointStale, Severity: SeverityWarning, Subject: "endpoint",
@@ -79,7 +79,7 @@ var (
 		Effect: "Edges no longer serve it there. VMs that stored the address cannot reach the endpoint. If it is the API server, their nodes stay NotReady.",
 		Fix:    "Find out what moves the endpoint so often, and replace the VMs that booted before."})
 	LastGoodIngress = declare("LastGoodIngress", Entry{Reason: EndpointStale, Severity: SeverityWarning,
-		What:   "The hosted cluster's Service openshift-ingress/router-default no longer has a copy.",
+		What:   "Service openshift-ingress/router-default of the hosted cluster no longer has a copy in the control plane namespace.",
 		Effect: "Edges still forward {name} to the VMs, as the last copy defined.",
 		Fix:    "If the ingress has another type now, create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	FailoverAnnouncementIgnored = declare("FailoverAnnouncementIgnored", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
@@ -133,15 +133,15 @@ var (
 			"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network."})
 	EdgeRefusesConfiguration = declare("EdgeRefusesConfiguration", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Envoy in edge {edge} of network {network} refuses {type} {name} of its configuration ({error}).",
-		Effect: "Envoy keeps the previous one, so the change does not take effect for VMs. It tries again every 10 s.",
+		Effect: "Envoy keeps the previous version, so the change does not take effect for VMs. Envoy gets the new version again every 10 s.",
 		Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a bug of oooi."})
 	EdgeOpensNoPort = declare("EdgeOpensNoPort", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} cannot open ports {ports} for callers.",
-		Effect: "It refuses connections to Service oooi-access and to load balancers there. Its other ports and VMs are not affected. It keeps trying.",
+		Effect: "It refuses connections to these ports of Service oooi-access and of load balancers. Its other ports and VMs are not affected. The edge keeps trying.",
 		Fix:    "The log of its container access has the cause. If a port is in use, choose another one in annotation management-access, or set another nodePort for the Service."})
 	EdgeReachesNoEndpoint = declare("EdgeReachesNoEndpoint", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} finds no endpoint of {backends} that answers and is ready.",
-		Effect: "It still dials them, and connections of VMs to them probably fail. Everything else is served.",
+		Effect: "The edge still connects VMs to these backends, but the connections probably fail. It serves everything else.",
 		Fix:    "Check the pods of the backend, or the external host. If only one edge has this problem, check the cluster network of its node."})
 	NoEdgeReachesEndpoint = declare("NoEdgeReachesEndpoint", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "No edge finds an endpoint of Service {service} of the control plane that answers and is ready.",
@@ -181,7 +181,7 @@ var (
 	OneClockUnsynchronized = declare("OneClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
 			"is not synchronized ({why}).",
-		Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but VMs do not move to it because of a clock.",
+		Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but an unsynchronized clock causes no failover.",
 		Fix: "Check the time sources of that node: chronyc sources. To find the node: {command}. " +
 			"To move the VMs to edge {other}: {move}"})
 	NetworkClocksUnsynchronized = declare("NetworkClocksUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,

@@ -81,7 +81,7 @@ var (
 		Effect: "VMs send to the host that answers first. This pod sent to the second one, so other lines may be about that host.",
 		Fix:    "Remove the address from that host."})
 	VIPForeign = declare("VIPForeign", Entry{Reason: AddressInUse, Severity: SeverityError,
-		What: "A host with MAC {mac} answers for it, which is not an edge.", Effect: "VMs send to the host that answers first.",
+		What: "A host with MAC {mac}, which is not an edge, answers for it.", Effect: "VMs send to the host that answers first.",
 		Fix: "Remove the address from that host."})
 )
 

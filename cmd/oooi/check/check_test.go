@@ -172,7 +172,7 @@ func stepsOfServing(t *testing.T, admin client.Client) []checkStep {
 			g.Expect(admin.Create(t.Context(), full)).To(Succeed())
 		}, []string{
 			"  warning  MTU of clusters-blue/vlan100: DHCP advertises 9000 bytes, but the interface of edge 1 has 1400. ",
-			"  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room ", "Others lack room: worker-2 has 0 memory left.",
+			"  warning  nodes for edges of clusters-blue/vlan100: Only node worker-1 has room ", "Other nodes lack room: worker-2 has 0 memory left.",
 		}, []string{"failure"}},
 		{"a wrong annotation, that the operator has not seen", func(*WithT) {
 			blue.Change(t, admin, blue.FirstOf(t, "HostedCluster"), "cidr", "192.168.100.0/244")

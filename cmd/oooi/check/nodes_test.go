@@ -85,7 +85,7 @@ func TestNodesForEdges(t *testing.T) {
 		"a label that must not be": {placed(network.Placement{WithoutLabels: []string{"infra"}}), placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("infra", ""))}}, false, failure, []string{"1 do not have the labels"}},
 		"memory is requested": {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "1", "16100Mi", nil), podOn("b", "1", "16100Mi", nil)}}, false, failure,
 			[]string{"No node has room for an edge, which requests 100m cpu and 384Mi memory: a has 284Mi memory left"}},
-		"CPU is requested":       {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "3950m", "1Gi", nil)}}, false, warning, []string{"Only node b has room", "Others lack room: a has 50m cpu left."}},
+		"CPU is requested":       {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "3950m", "1Gi", nil)}}, false, warning, []string{"Only node b has room", "Other nodes lack room: a has 50m cpu left."}},
 		"own edges do not count": {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "3950m", "1Gi", edge), podOn("b", "3950m", "1Gi", edge)}}, true, fine, nil},
 		"a device is missing":    {device, placement.Capacity{Nodes: big}, false, failure, []string{"1 example.com/vf", "a has 0 example.com/vf left, b has 0 example.com/vf left"}},
 		"a device is there":      {device, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", offers("example.com/vf", "1"))}}, false, fine, nil},
