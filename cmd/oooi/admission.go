@@ -33,7 +33,8 @@ func newAdmissionCommand() *cobra.Command {
 		Long: `Applies the ValidatingAdmissionPolicies that limit what the operator and its edges may write,
 and restores them every minute. The Operator Lifecycle Manager runs this command, because a bundle
 cannot contain a policy. Without OLM, apply the policies from config/default. The policies also
-limit edges that run without the operator, so the policies stay until the operator's namespace is deleted.`,
+limit edges that run without the operator, so the policies stay until the operator's namespace is
+deleted.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()

@@ -112,7 +112,7 @@ annotation on the HostedCluster enables it:
 | How does a CI pipeline check annotations? | [Check files in a pipeline](gitops.md#check-files-in-a-pipeline) |
 | Which rights does a tenant need? | [Who needs which rights](annotations.md#who-needs-which-rights) |
 | Can a tenant or a VM harm others? | [Who can do what](security.md#who-can-do-what) |
-| Can nodes boot? | [One command](troubleshooting.md) answers |
+| Can nodes boot? | The first command of [Troubleshooting](troubleshooting.md) |
 | What happens when the node of an edge is drained? | [Drained and rebooted nodes](restore.md#drained-and-rebooted-nodes) |
 | What do I do after a restore with Velero? | [Restored from a backup](restore.md#restored-from-a-backup) |
 | How do I uninstall oooi, and keep the nodes? | [Keep the edges](install.md#keep-the-edges) |
