@@ -163,7 +163,7 @@ func rows() []Key {
 		{Name: network.KeyAppsAddress, On: cluster, Default: "none", Example: "192.168.100.6", value: into(addresses(), func(s *Values) *netip.Addr { return &s.AppsAddress }),
 			Meaning: "The address of `*.apps` of the hosted cluster. DHCP does not assign it to new VMs."},
 		{Name: network.KeyAllowedHosts, On: cluster, Default: "`auto` without a gateway, else `none`", Example: "auto,registry.example.com",
-			Meaning: "External hosts that VMs can reach without a gateway. Edges select the host by TLS server name. `auto`: the registries of the release image and its mirrors. At most 64 further hosts can follow `auto`. The default port of a host is 443. `none`: VMs reach no external host through edges. The operator's flags `--permit-hosts` and `--permit-ports` limit these hosts.",
+			Meaning: "External hosts that VMs can reach without a gateway. Edges select the host by TLS server name. `auto`: the registries of the release image and its mirrors. At most 64 further hosts can follow `auto`. The default port of a host is 443. `none`: no external hosts are allowed. The operator's flags `--permit-hosts` and `--permit-ports` limit these hosts.",
 			value:   into(allowedHostLists(), func(s *Values) **AllowedHosts { return &s.AllowedHosts })},
 		{Name: network.KeyUnknownClients, On: cluster, For: EachNetwork, Default: "serve", Example: "ignore", value: into(oneOf("serve", "ignore"), func(s *Values) *bool { return &s.IgnoreUnknownClients }),
 			Meaning: "Whether DHCP serves clients whose MAC address is not that of a VM of the cluster: `serve` or `ignore`."},

@@ -13,7 +13,7 @@ func accessKeys() []Key {
 			Meaning: "At most 64 namespaces. Pods of these namespaces can use `management-access`, in addition to those of the default.",
 			value:   into(limitedListOf(namespaces()), func(s *Values) *[]string { return &s.Access.Namespaces })},
 		{Name: network.KeyAccessBy, On: Places{OnHostedCluster}, Default: "callers need no token", Example: "openshift-monitoring/prometheus-k8s",
-			Meaning: "At most 64 ServiceAccounts. Only these can use `management-access`. A caller must send a token for the audience `oooi-access.<control plane namespace>`. oooi then ignores entries of `management-access` with `port=`, because plain TCP carries no token.",
+			Meaning: "At most 64 ServiceAccounts. Only these can use `management-access`. A caller must send a token for the audience `oooi-access.<control plane namespace>`. If the annotation is set, oooi ignores entries of `management-access` with `port=`, because plain TCP carries no token.",
 			value:   into(limitedListOf(accounts()), func(s *Values) *[]string { return &s.Access.Accounts })},
 	}
 }

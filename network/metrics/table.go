@@ -26,7 +26,7 @@ var (
 	UpdateWave = gauge(Operator, "oooi_update_wave",
 		"Current wave of the update to the operator's release: 1, 2 or 3. 0 if all edges have this release.")
 	UpdateClusters = gauge(Operator, "oooi_update_clusters",
-		"Hosted clusters by state of their update: waiting, blocked, updating, updated, unproven, failed or paused.", "state")
+		"Hosted clusters, by state of their update: waiting, blocked, updating, updated, unproven, failed or paused. Blocked: the update did not begin when it was the cluster's turn. Unproven: the edges run the new release, but serve nothing for another reason.", "state")
 )
 
 // Metrics of the failover agent, and of the edge as a whole.
@@ -36,7 +36,7 @@ var (
 	ProgramSeriesDropped = own(Failover, "oooi_program_series_dropped",
 		"Series of this program that the edge dropped, because the program has too many.", "program")
 	FailoverReady = function(Failover, "oooi_failover_ready",
-		"1 if this edge serves, and its peer has seen this.")
+		"1 if this edge is ready: it serves, and its peer has seen that it serves.")
 	FailoverPhase = gauge(Failover, "oooi_failover_phase",
 		"1 for the current phase of this edge: starting, serving or draining. 0 for the other phases.", "phase")
 	FailoverLevel = gauge(Failover, "oooi_failover_level",
@@ -48,7 +48,7 @@ var (
 	FailoverDuplicated = gauge(Failover, "oooi_failover_duplicated",
 		"1 if two pods run as the same edge. Label edge is own (a younger pod replaces this one), or peer.", "edge")
 	FailoverAnnouncements = counter(Failover, "oooi_failover_announcements_total",
-		"Failover announcements: sent or failed.", "result")
+		"Failover announcements, by result: sent or failed.", "result")
 	FailoverBegun = counter(Failover, "oooi_failover_begun_total",
 		"Failovers that this edge started with an announcement of the VIPs, by cause.", "cause")
 	FailoverDegraded = gauge(Failover, "oooi_failover_degraded",
@@ -80,7 +80,7 @@ var (
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
 		"Time from a query to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
-		"Queries to upstream servers. Outcomes: a response code, failed, or canceled (another server was faster).", "server", "outcome")
+		"Queries to upstream servers, by outcome: a response code, failed, or canceled (another server was faster).", "server", "outcome")
 	DNSUpstreamUp = gauge(DNS, "oooi_dns_upstream_up",
 		"1 if the upstream server answers. 0 if it does not answer, or if the edge has no route to it. An edge only probes a server that does not answer.", "server")
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",

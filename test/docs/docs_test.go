@@ -25,7 +25,7 @@ var root = filepath.Join("..", "..")
 const annotationsIntroduction = `# Annotations
 
 All settings of oooi are annotations with the prefix ~PREFIX~. Only ~network~ is required, and most clusters need only
-the six [common](#common) annotations. Entries of a list are separated by commas. Durations have Go's format, such as ~90m~.
+the six [common](#common) annotations. Separate the entries of a list by commas. Write durations in Go's format, such as ~90m~.
 ~make golden~ writes this page from the table in ~hcp/settings/table.go~.
 
 To check files before you apply them, run ~oooi lint -f FILE~.

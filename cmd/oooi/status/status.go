@@ -98,7 +98,7 @@ lease:
 	c.ValidArgsFunction = command.CompleteClusters(&cluster)
 	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "`directory` that oooi must-gather wrote, instead of a cluster; can be repeated")
 	ask.output.Add(c)
-	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, also if a network has more than ten")
+	c.Flags().BoolVar(&ask.all, "all", false, "show each lease and name, even if a network has more than ten")
 	c.Flags().StringVar(&ask.vm, "vm", "", "`name` of a VirtualMachineInstance: show only its leases, and when edges first saw each step of its first boot")
 	c.Flags().BoolVar(&ask.wait, "wait", false, "wait until NetworkReady is True, and up to date with all objects that oooi reads")
 	c.Flags().DurationVar(&ask.timeout, "timeout", 15*time.Minute, "longest time that --wait waits")
