@@ -51,7 +51,7 @@ var (
 		Meaning: "An annotation of oooi has no effect. It is misspelled, has a wrong prefix, is set on the wrong object, or " +
 			"another value overrides it."})
 	FilesDiffer = reason("FilesDiffer", Traits{
-		Meaning: "Two files contain the same object with different content, so oooi uses only one of the two versions. Only oooi " +
+		Meaning: "Two files contain the same object with different content, so oooi uses only one version. Only oooi " +
 			"lint and oooi plan report this."})
 	PlatformUnsupported = reason("PlatformUnsupported", Traits{
 		Meaning: "The hosted cluster is not on KubeVirt, so it has no VMs on a network of the management cluster."})
@@ -70,7 +70,7 @@ var (
 		Meaning: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in the VM's pod. " +
 			"The VM and the interface of the pod have different MAC addresses. A macvlan interface delivers no frames for " +
 			"the VM's MAC address, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
-			"changes the VMs, oooi does not report this problem."})
+			"changes the VMs, oooi does not report this."})
 	NADNamespaceNotAllowed = reason("NADNamespaceNotAllowed", Traits{Rank: PreventsNodes, Page: "networks.md",
 		Meaning: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. If Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use only the control plane namespace, namespace default, and the global " +
@@ -99,9 +99,9 @@ var (
 			"move to another network while VMs run, create a NodePool that names a second NetworkAttachmentDefinition."})
 	AddressInUse = reason("AddressInUse", Traits{Rank: TakesPart, Page: "existing-vlan.md",
 		Meaning: "Another host uses an address that edges need or that DHCP assigns. Before the first edge starts, oooi repeats " +
-			"its check every 10 s. Running edges report such a host for up to one hour after they last saw it. Running edges " +
-			"do not see every host that uses a VIP on bridge networks, on localnet networks with CRI-O, and on networks with " +
-			"one edge. On these networks, oooi check --from-network finds the host."})
+			"its check every 10 s. Running edges report such a host for up to one hour after they last saw it. On bridge " +
+			"networks, localnet networks with CRI-O, and networks with one edge, running edges do not see every host that " +
+			"uses their VIPs. There, oooi check --from-network finds such hosts."})
 	AddressesExhausted = reason("AddressesExhausted", Traits{Rank: PreventsNodes, AboutEdges: true, Follows: true,
 		Meaning: "A DHCP client got no address, because no address of the DHCP range is free. An address becomes free one lease " +
 			"time after its lease ends. If its VM is deleted, the address becomes free earlier. The problem ends when an " +
@@ -118,7 +118,7 @@ var (
 			"them. The kernel removes the route when its lifetime ends, or when the edge's pod ends."})
 	NodesNotJoining = reason("NodesNotJoining", Traits{Rank: TakesPart, AboutEdges: true, Follows: true, Page: "troubleshooting.md",
 		Meaning: "A VM that boots for the first time has not reached its next step for more than ten minutes. oooi status " +
-			"--vm NAME shows its steps. If a VM pulls images slowly, a step can take longer although nothing has failed."})
+			"--vm NAME shows its steps. If a VM pulls images slowly, a step may take longer."})
 	EdgesPartitioned = reason("EdgesPartitioned", Traits{Rank: TakesPart, AboutEdges: true, Follows: true,
 		Meaning: "Both edges of a network serve VMs, but one edge does not hear the other on the VLAN. If switches isolate ports, " +
 			"allow UDP port 7788 between the edge addresses. These are the third and fourth address in annotation " +
@@ -168,10 +168,10 @@ var (
 			"that VMs cannot reach."})
 	ClockUnsynchronized = reason("ClockUnsynchronized", Traits{Rank: Hint, AboutEdges: true,
 		Meaning: "Edges serve the time of the management cluster node on which they run, and no program synchronizes the clock of " +
-			"that node. Edges ask the kernel. If the program that sets the clock does not inform the kernel, oooi reports " +
-			"even a correct clock. Examples are chronyd without rtcsync, chronyd with a local stratum only, ntpd with " +
-			"disable kernel, and an agent of the hypervisor. If you cannot change the program, set annotation ntp-servers to " +
-			"a time server that VMs reach."})
+			"that node. Edges ask the kernel whether the clock is synchronized. If the program that sets the clock does not " +
+			"inform the kernel, oooi reports even a correct clock. Examples are chronyd without rtcsync, chronyd with a " +
+			"local stratum only, ntpd with disable kernel, and an agent of the hypervisor. If you cannot change the program, " +
+			"set annotation ntp-servers to a time server that VMs reach."})
 	NotPermitted = reason("NotPermitted", Traits{Page: "install.md",
 		Meaning: "The HostedCluster requests something that edges refuse, or that the administrator of the management cluster " +
 			"does not permit. oooi ignores this request, and serves the rest. If annotation edge-node-selector has a node " +
