@@ -66,7 +66,7 @@ func faultsOfEdges() []fault {
 			inject: reporting(reported.EdgeReport{EnvoyRefuses: reported.Refusal{Type: "listener", Name: "192.168.100.3:443", Error: "duplicate matcher"}})},
 		{name: "No endpoint of a backend accepts connections of an edge", sees: "Warning EdgeImpaired", words: "no endpoint of kube-apiserver:6443 that answers", keeps: "everything else",
 			inject: reporting(reported.EdgeReport{DarkBackends: []string{"kube-apiserver:6443", "in no plan:1"}})},
-		{name: "A new VM does not become a node", sees: "Warning NodesNotJoining", words: "reached Ignition at 2026-03-04T05:06:07Z, and not the API server", keeps: "everything for other VMs",
+		{name: "A new VM does not become a node", sees: "Warning NodesNotJoining", words: "reached Ignition at 2026-03-04T05:06:07Z, but not the API server", keeps: "everything for other VMs",
 			inject: reporting(reported.EdgeReport{Connected: reported.ConnectedYes, Boots: []reported.Boot{{VM: "blue-worker-9", Since: long, Seen: map[network.BootStep]int{network.BootIgnition: 0}, Late: true}}})},
 		{name: "The clock of a node is off", unreported: true, keeps: "everything; leases and the clocks of VMs follow that clock"},
 	}

@@ -37,7 +37,7 @@ func TestAddressesOfNoNetwork(t *testing.T) {
 			}
 			found := of(c.stray)
 			g.Expect(found).To(ConsistOf(And(HaveField("Severity", problem.SeverityWarning), HaveField("Keys", []string{key}))))
-			g.Expect(message(found[0])).To(And(ContainSubstring("10.9.0."), ContainSubstring("It has no effect.")))
+			g.Expect(message(found[0])).To(And(ContainSubstring("10.9.0."), ContainSubstring("The annotation has no effect.")))
 			if c.inside != "" {
 				g.Expect(of(c.inside)).To(BeEmpty())
 			}

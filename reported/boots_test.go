@@ -113,7 +113,7 @@ func TestBootsStalled(t *testing.T) {
 		"blue-1 sent a DHCPDISCOVER on network clusters/vlan100 at 2026-03-04T05:06:08Z, and got no lease",
 		"blue-1 got a lease on network clusters/vlan100 at 2026-03-04T05:06:09Z. No edge received a DNS query from them for the name of Ignition",
 		"blue-1 on network clusters/vlan100 got no connection to Ignition since 2026-03-04T05:06:10Z",
-		"blue-1 on network clusters/vlan100 reached Ignition at 2026-03-04T05:06:11Z, and not the API server",
+		"blue-1 on network clusters/vlan100 reached Ignition at 2026-03-04T05:06:11Z, but not the API server",
 		"blue-1 on network clusters/vlan100 reached the API server at 2026-03-04T05:06:12Z, but no konnectivity agent",
 	} {
 		t.Run(string(steps[i]), func(t *testing.T) {

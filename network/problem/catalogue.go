@@ -67,7 +67,7 @@ const (
 	SeverityError Severity = "Error"
 	// SeverityWaiting: a part is not served until something else exists.
 	SeverityWaiting Severity = "Waiting"
-	// SeverityWarning: VMs lack something, or will lack it when a part fails.
+	// SeverityWarning: VMs lack something, or will lack something if another component fails.
 	SeverityWarning Severity = "Warning"
 	// SeverityUnknown: a check could not find out. Only checks have this severity.
 	SeverityUnknown Severity = "Unknown"

@@ -57,11 +57,11 @@ var (
 		Fix:    "Remove them, or add dhcp to annotation services."})
 	ClusterCIDRUnused = declare("ClusterCIDRUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation cidr of the HostedCluster ({value}) applies only to a network that VMs boot from. VMs of this cluster boot from the pod network.",
-		Effect: "It has no effect.",
+		Effect: "The annotation has no effect.",
 		Fix:    "Set annotation cidr on the NodePool or on the NetworkAttachmentDefinition."})
 	ClusterAddressesUnused = declare("ClusterAddressesUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation {key} of the HostedCluster has {value}, which is in the CIDR of no network.",
-		Effect: "It has no effect.",
+		Effect: "The annotation has no effect.",
 		Fix:    "Set annotation {key} to addresses in the CIDR of a network."})
 	GatewayOutsideCIDR = declare("GatewayOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "Gateway {gateway} is not a host address of {cidr} (network {network}).",

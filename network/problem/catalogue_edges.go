@@ -167,7 +167,7 @@ var (
 	BootWithoutLease = declare("BootWithoutLease", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} sent a DHCPDISCOVER on network {network} at {since}, and got no lease.",
 		Effect: "They have no address, so they do not boot.",
-		Fix: "If the condition also reports a problem with addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach these VMs: " +
+		Fix: "If the condition also reports a problem with addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach the VMs: " +
 			"check the VLAN on the switch port of their node."})
 	BootWithoutName = declare("BootWithoutName", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} got a lease on network {network} at {since}. No edge received a DNS query from them for the name of Ignition.",
@@ -179,12 +179,12 @@ var (
 		Fix: "Check the health of ignition-server-proxy in the output of oooi status. If it has no fault, oooi check --from-network finds " +
 			"the cause."})
 	BootWithoutAPI = declare("BootWithoutAPI", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
-		What:   "{newVMs} on network {network} reached Ignition at {since}, but have not reached the API server.",
+		What:   "{newVMs} on network {network} reached Ignition at {since}, but not the API server.",
 		Effect: "They do not become nodes.",
 		Fix: "Look at the console of such a VM. It pulls the image of its operating system first, so check that annotation allowed-hosts has its " +
 			"registry."})
 	BootWithoutKonnectivity = declare("BootWithoutKonnectivity", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
-		What:   "{newVMs} on network {network} reached the API server at {since}, but no konnectivity agent on them has connected.",
+		What:   "{newVMs} on network {network} reached the API server at {since}, but no konnectivity agent has connected from these VMs.",
 		Effect: "They may not be Ready, and kubectl logs and exec fail for them.",
 		Fix:    "In the hosted cluster, look at its nodes and CertificateSigningRequests, and at the pods of DaemonSet kube-system/konnectivity-agent."})
 )
