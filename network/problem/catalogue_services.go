@@ -133,7 +133,7 @@ var (
 			"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network."})
 	EdgeRefusesConfiguration = declare("EdgeRefusesConfiguration", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Envoy in edge {edge} of network {network} refuses {type} {name} of its configuration ({error}).",
-		Effect: "Envoy keeps the previous version, so the change does not take effect for VMs. Envoy gets the new version again every 10 s.",
+		Effect: "Envoy keeps the previous version, so the change does not take effect for VMs. The edge tries again every 10 s.",
 		Fix:    "Correct what the error names. If nothing outside the edge is the cause, report the error as a bug of oooi."})
 	EdgeOpensNoPort = declare("EdgeOpensNoPort", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} cannot open ports {ports} for callers.",
