@@ -4,7 +4,7 @@
 package problem
 
 // refusedPods starts the message about pods that the API server refuses.
-const refusedPods = "The API server refuses them in namespace {namespace}: {error}."
+const refusedPods = "The API server refuses edge pods in namespace {namespace}: {error}."
 
 // What all hosted clusters need.
 var (
@@ -17,11 +17,11 @@ var (
 		Fix: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set " +
 			"--api-rules. If it is set, compare the rules with kubectl api-resources."})
 	RoutesMissing = declare("RoutesMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityInfo,
-		What: "The cluster has none.", Effect: "Routes are unavailable.", Fix: "Publish the control plane by load balancers or node ports."})
+		What: "The management cluster does not have the kind Route.", Effect: "Routes are unavailable.", Fix: "Publish the control plane by load balancers or node ports."})
 	OperatorMissing = declare("OperatorMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
 		What: "No Deployment has the label app.kubernetes.io/name=oooi.", Fix: "Install oooi."})
 	OperatorDuplicated = declare("OperatorDuplicated", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
-		What: "There are {count} Deployments of it.", Fix: "Remove all but one."})
+		What: "There are {count} Deployments of the operator.", Fix: "Remove all but one."})
 	OperatorUnavailable = declare("OperatorUnavailable", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
 		What: "{subject} has no available pod.", Effect: "Edges keep serving, but no change takes effect.", Fix: "Look at its pods and their logs."})
 	OperatorNeverLed = declare("OperatorNeverLed", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Lease",
@@ -30,11 +30,11 @@ var (
 	OperatorNotLeading = declare("OperatorNotLeading", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Lease",
 		What: "No pod of the operator is the leader: {subject} is not renewed.", Effect: "No change takes effect.", Fix: "Look at its pods and their logs."})
 	OperatorRightsMissing = declare("OperatorRightsMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
-		What: "Its ServiceAccount may not: {rights}.", Fix: "Apply config/rbac, or let the Operator Lifecycle Manager install the version again."})
+		What: "The ServiceAccount of the operator lacks rights: {rights}.", Fix: "Apply config/rbac, or let the Operator Lifecycle Manager install the version again."})
 	PoliciesMissing = declare("PoliciesMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
-		What: "There are none.", Effect: "Invalid annotations are found only after the write, and a stolen token can do more.", Fix: "Apply config/admission."})
+		What: "No admission policy of oooi exists.", Effect: "Invalid annotations are found only after the write, and a stolen token can do more.", Fix: "Apply config/admission."})
 	PoliciesUnbound = declare("PoliciesUnbound", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
-		What: "These have no binding, so they refuse nothing: {policies}.", Fix: "Apply config/admission."})
+		What: "Admission policies without a binding refuse nothing: {policies}.", Fix: "Apply config/admission."})
 	EdgeImageUnset = declare("EdgeImageUnset", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
 		What: "{subject} does not set {variable}, so the operator does not start.", Fix: "Set {variable} in its environment."})
 	EdgeImageInvalid = declare("EdgeImageInvalid", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
@@ -44,7 +44,7 @@ var (
 	EdgeImageReferred = declare("EdgeImageReferred", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, Subject: "Deployment",
 		What: "{subject} takes {variables} from another object, which is not read."})
 	NotOptedIn = declare("NotOptedIn", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
-		What: "It does not have the annotation {annotation}, so oooi serves nothing.", Fix: "Set it to auto."})
+		What: "The HostedCluster does not have the annotation {annotation}, so oooi serves nothing.", Fix: "Set it to auto."})
 	PausedForBackup = declare("PausedForBackup", Entry{Reason: Paused, Severity: SeverityWarning, Subject: "HostedCluster or NodePool",
 		What: "{subject} was paused for a backup (annotation {annotation}), and still is.", Effect: "Its changes have no effect.",
 		Fix: "If no backup runs, remove that annotation and spec.pausedUntil from it."})
@@ -53,7 +53,7 @@ var (
 // What would prevent the first edge from running.
 var (
 	EdgePodWarned = declare("EdgePodWarned", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
-		What: "The API server accepts them in namespace {namespace}, and warns: {warnings}.", Fix: "Find the policy or the label of the namespace that warns."})
+		What: "The API server accepts edge pods in namespace {namespace}, and warns: {warnings}.", Fix: "Find the policy or the label of the namespace that warns."})
 	EdgePodInsecure = declare("EdgePodInsecure", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: refusedPods, Fix: "Edges comply with Pod Security level restricted: find the webhook or the policy that changes them."})
 	EdgePodWithoutSCC = declare("EdgePodWithoutSCC", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
@@ -70,9 +70,9 @@ var (
 		What: refusedPods + " The images of edges are unknown, so the dry run used other images, which may be the cause.",
 		Fix:  "Check again when the operator names the images."})
 	EdgePodUnjudged = declare("EdgePodUnjudged", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "It is unknown whether the API server accepts them in namespace {namespace}: {error}."})
+		What: "It is unknown whether the API server accepts edge pods in namespace {namespace}: {error}."})
 	EdgePodRightMissing = declare("EdgePodRightMissing", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "You have no right to create pods in namespace {namespace}, so it is unknown whether the API server accepts them."})
+		What: "You have no right to create pods in namespace {namespace}, so it is unknown whether the API server accepts edge pods."})
 	NodesExcluded = declare("NodesExcluded", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: "No node may run an edge: {nodes}.", Fix: "Change annotation edge-node-selector, the labels of nodes, or their taints."})
 	NodesFull = declare("NodesFull", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
@@ -141,22 +141,22 @@ var (
 		What: "You have no right to list HostedClusters, so conflicts with others are not found."})
 	NotReported = declare("NotReported", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "The operator has not reported about this cluster."})
-	EdgesReadyUnknown = declare("EdgesReadyUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "It is not known which are ready."})
-	NoEdgeReady       = declare("NoEdgeReady", Entry{Reason: EdgeNotReady, Severity: SeverityError, What: "None is ready.", Fix: "Check their pods."})
-	EdgesLeft         = declare("EdgesLeft", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, What: "{ready} of {count} are ready.", Fix: "Check the pods of the others."})
+	EdgesReadyUnknown = declare("EdgesReadyUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "It is not known which edges are ready."})
+	NoEdgeReady       = declare("NoEdgeReady", Entry{Reason: EdgeNotReady, Severity: SeverityError, What: "No edge is ready.", Fix: "Check their pods."})
+	EdgesLeft         = declare("EdgesLeft", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, What: "{ready} of {count} edges are ready.", Fix: "Check the pods of the others."})
 	EdgeFault         = declare("EdgeFault", Entry{Reason: EdgeUnavailable, Severity: SeverityInfo, What: "Edge {edge}: {error}."})
 	DHCPLeftToOthers  = declare("DHCPLeftToOthers", Entry{Reason: ServedByOthers, Severity: SeverityWarning,
 		What:   "Edges run no DHCP server (annotation services).",
 		Effect: "VMs boot only if another DHCP server provides addresses, routes and DNS servers.",
 		Fix:    "Make sure that it runs, or add dhcp to annotation services."})
-	BackendWithoutPod       = declare("BackendWithoutPod", Entry{Reason: EdgeImpaired, Severity: SeverityWarning, What: "It has no ready pod.", Fix: "Look at its pods."})
+	BackendWithoutPod       = declare("BackendWithoutPod", Entry{Reason: EdgeImpaired, Severity: SeverityWarning, What: "The backend has no ready pod.", Fix: "Look at its pods."})
 	NeededBackendWithoutPod = declare("NeededBackendWithoutPod", Entry{Reason: EdgeImpaired, Severity: SeverityError,
-		What: "It has no ready pod.", Effect: "Nodes need it.", Fix: "Look at its pods in the control plane namespace."})
+		What: "The backend has no ready pod.", Effect: "Nodes need it.", Fix: "Look at its pods in the control plane namespace."})
 	BackendFault     = declare("BackendFault", Entry{Reason: EdgeImpaired, Severity: SeverityWarning, What: "{error}.", Fix: "Look at the backends in oooi status."})
 	EdgeReachesNoAPI = declare("EdgeReachesNoAPI", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
-		What: "It serves, but no API server answers through its proxy.", Fix: "Look at the backends in oooi status, and at the pod network of its node."})
+		What: "The edge serves, but no API server answers through its proxy.", Fix: "Look at the backends in oooi status, and at the pod network of its node."})
 	EdgeServesNothing = declare("EdgeServesNothing", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
-		What: "Its servers do not answer VMs.", Fix: "Look at the logs of its containers."})
+		What: "The servers of the edge do not answer VMs.", Fix: "Look at the logs of its containers."})
 	EdgeSilent = declare("EdgeSilent", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "It has not reported recently what it reaches.", Fix: "Look at the log of its container failover."})
+		What: "The edge has not reported recently what it reaches.", Fix: "Look at the log of its container failover."})
 )

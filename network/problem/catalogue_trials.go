@@ -22,11 +22,11 @@ var (
 	DHCPOfOthersSilent = declare("DHCPOfOthersSilent", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Edges run no DHCP server here, and no other server answers within {within}. It may serve only its VMs."})
 	DHCPOffersOutside = declare("DHCPOffersOutside", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "It offers {address}, which is not in {cidr}.", Fix: otherDHCPServer})
+		What: "The server offers {address}, which is not in {cidr}.", Fix: otherDHCPServer})
 	DHCPOffersDNS = declare("DHCPOffersDNS", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "It offers DNS servers {got}, but VMs need {planned}.", Fix: otherDHCPServer})
+		What: "The server offers DNS servers {got}, but VMs need {planned}.", Fix: otherDHCPServer})
 	DHCPOffersRoutes = declare("DHCPOffersRoutes", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "It offers routes {got}, but VMs need {planned}.", Fix: otherDHCPServer})
+		What: "The server offers routes {got}, but VMs need {planned}.", Fix: otherDHCPServer})
 	NameUnanswered = declare("NameUnanswered", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
 		What: "{server} does not answer over {transport}.", Fix: otherHost})
 	NameUnplanned = declare("NameUnplanned", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
@@ -36,7 +36,7 @@ var (
 	TimeUnsynchronized = declare("TimeUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
 		What: "The server answers that its own clock is not synchronized.", Fix: "Repair the NTP client of the nodes that edges run on."})
 	TimeDiffers = declare("TimeDiffers", Entry{Reason: ClockUnsynchronized, Severity: SeverityInfo,
-		What: "It differs by {difference} from the clock of this pod's node."})
+		What: "The time differs by {difference} from the clock of this pod's node."})
 )
 
 // How connections end.
@@ -77,11 +77,11 @@ var (
 	RouterUnanswered = declare("RouterUnanswered", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "No host answers ARP requests for the router {router}, so nothing was tried."})
 	VIPShared = declare("VIPShared", Entry{Reason: AddressInUse, Severity: SeverityError,
-		What:   "Two hosts have it: an edge (MAC {macs}), and a host with MAC {mac}, which is not an edge.",
+		What:   "Two hosts have the VIP: an edge (MAC {macs}), and a host with MAC {mac}, which is not an edge.",
 		Effect: "VMs send to the host that answers first. This pod sent to the second one, so other lines may be about that host.",
 		Fix:    "Remove the address from that host."})
 	VIPForeign = declare("VIPForeign", Entry{Reason: AddressInUse, Severity: SeverityError,
-		What: "A host with MAC {mac}, which is not an edge, answers for it.", Effect: "VMs send to the host that answers first.",
+		What: "A host with MAC {mac}, which is not an edge, answers for the VIP.", Effect: "VMs send to the host that answers first.",
 		Fix: "Remove the address from that host."})
 )
 
@@ -120,11 +120,11 @@ var (
 	TrialWithoutPlan = declare("TrialWithoutPlan", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
 		What: "No plan is in force, so nothing can be tested.", Fix: "Look at the condition in oooi status."})
 	TrialWithoutEdge = declare("TrialWithoutEdge", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "It is not started, because no edge is ready."})
+		What: "The test pod is not started, because no edge is ready."})
 	TrialImageUnknown = declare("TrialImageUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "No edge exists, so the image of the pod is unknown."})
 	TrialWithoutImage = declare("TrialWithoutImage", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "It is not started, because its node has no image."})
+		What: "The test pod is not started, because its node does not have the image."})
 	TrialLeasesUnread = declare("TrialLeasesUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Leases cannot be read, so no address is known to be free."})
 	TrialAddressOutside = declare("TrialAddressOutside", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,

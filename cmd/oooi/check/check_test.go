@@ -104,9 +104,9 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 			"  failure  HostedClusters of HyperShift: The cluster does not have this kind. Install HyperShift or multicluster engine first. See " + command.ProblemsPage + "#installationincomplete\n",
 			"  failure  NetworkAttachmentDefinitions of Multus: ",
 			"  failure  VirtualMachineInstances of KubeVirt: ",
-			"  ok       Routes of OpenShift: The cluster has none. ",
+			"  ok       Routes of OpenShift: The management cluster does not have the kind Route. ",
 			"  failure  operator: No Deployment has the label app.kubernetes.io/name=oooi. Install oooi.",
-			"  warning  admission policies: There are none.",
+			"  warning  admission policies: No admission policy of oooi exists.",
 		}, []string{"HostedCluster "}},
 		{"a hosted cluster, and no operator", func(*WithT) {
 			server.InstallKinds(t)
@@ -123,7 +123,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 			g.Expect(admin.Create(t.Context(), policyOf("oooi-annotations"))).To(Succeed())
 		}, []string{
 			"  failure  operator: Deployment oooi-system/oooi has no available pod. ",
-			"  warning  admission policies: These have no binding, so they refuse nothing: oooi-annotations. ",
+			"  warning  admission policies: Admission policies without a binding refuse nothing: oooi-annotations. ",
 		}, nil},
 		{"an operator that does not lead, without rights", func(g *WithT) {
 			d := operatorOf("oooi-system")
@@ -132,7 +132,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 			g.Expect(admin.Status().Update(t.Context(), d)).To(Succeed())
 		}, []string{
 			"  ok       operator\n", "  failure  operator leader: No pod of the operator is the leader: Lease oooi-system/oooi.densityops.com does not exist. ",
-			"  failure  operator's rights: Its ServiceAccount may not: ", "patch hostedclusters/status",
+			"  failure  operator's rights: The ServiceAccount of the operator lacks rights: ", "patch hostedclusters/status",
 			"  failure  images of edges: Deployment oooi-system/oooi does not set RELATED_IMAGE_EDGE, so the operator does not start. ",
 		}, nil},
 	}
@@ -266,11 +266,11 @@ func TestCheckOfACluster(t *testing.T) {
 	}{
 		"an edge and a host are lost": {running(func(*status.Facts) {}), []string{
 			"  ok       nodes boot\n", "  warning  EdgeUnavailable: Edge 2 is not ready. Check its node. See " + command.ProblemsPage + "#edgeunavailable\n",
-			"  warning  edges of clusters/vlan100: 1 of 2 are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused. Look at the backends in oooi status. See ",
+			"  warning  edges of clusters/vlan100: 1 of 2 edges are ready. ", "  warning  backend quay.io:443: edge 1: its address is refused. Look at the backends in oooi status. See ",
 		}, "failure"},
 		"a pod that cannot be scheduled": {running(func(f *status.Facts) {
 			f.Ready, f.Pods = map[string]bool{}, map[string]string{"oooi-edge-clusters-vlan100-1": "0/3 nodes are available."}
-		}), []string{"  failure  edges of clusters/vlan100: None is ready. Check their pods. Edge 1: 0/3 nodes are available. "}, ""},
+		}), []string{"  failure  edges of clusters/vlan100: No edge is ready. Check their pods. Edge 1: 0/3 nodes are available. "}, ""},
 		"paused": {running(func(f *status.Facts) {
 			f.Stored.Problems = []explain.ReportProblem{{Problem: problem.Problem{Severity: problem.SeverityInfo, Reason: problem.Paused}, Text: "The operator is paused."}}
 		}), []string{"  warning  Paused: The operator is paused. See "}, "failure"},
@@ -291,14 +291,14 @@ func TestCheckOfACluster(t *testing.T) {
 			n.Listeners = append(n.Listeners, network.Listener{Address: n.ServiceVIP, Port: 6443, Default: "kube-apiserver:6443"})
 			f.Slices = append(f.Slices, *blue.EndpointSlice(network.APIService))
 		}), []string{"  failure  nodes boot: Nodes cannot boot now. Service kube-apiserver of the control plane has no endpoint. ",
-			"  failure  backend kube-apiserver:6443: It has no ready pod. Nodes need it. "}, "  ok       nodes boot"},
-		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: None is ready. Check their pods. See " + command.ProblemsPage + "#edgenotready\n"}, ""},
+			"  failure  backend kube-apiserver:6443: The backend has no ready pod. Nodes need it. "}, "  ok       nodes boot"},
+		"no edge":             {running(func(f *status.Facts) { f.Ready = map[string]bool{} }), []string{"  failure  edges of clusters/vlan100: No edge is ready. Check their pods. See " + command.ProblemsPage + "#edgenotready\n"}, ""},
 		"edges are not known": {running(func(f *status.Facts) { f.Ready = nil }), []string{"  unknown  edges of clusters/vlan100: "}, "failure"},
 		"nodes do not boot": {running(func(f *status.Facts) {
 			f.Conditions[0].Status, f.Stored.Ready = "False", false
 			f.Stored.Boots, f.Stored.Summary = explain.No, "Nodes cannot boot: x."
 		}), []string{"  failure  nodes boot: Nodes cannot boot: x. "}, ""},
-		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: It does not have the annotation hostedcluster.densityops.com/network"}, "running"},
+		"not opted in":    {clusterFacts{name: "clusters/blue", read: true}, []string{"  warning  opted in: The HostedCluster does not have the annotation hostedcluster.densityops.com/network"}, "running"},
 		"a plan of parts": {clusterFacts{name: "clusters/blue", read: true, optedIn: true, unread: []string{"Services: no right"}, planned: &plan.Planned{Problems: problem.Problems{{Severity: problem.SeverityError, Reason: problem.NetworkMissing}}}}, []string{"  unknown  NetworkMissing", "  unknown  what is read: Services: no right. See "}, "failure"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -109,7 +109,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 			[]string{"  unknown  pod that acts as a VM: Pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\". See "}},
 		"an image that the node cannot pull": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: wire.Try,
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImageNeverPull", Message: "not present"}}}}}},
-			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ErrImageNeverPull not present. An edge that moves there does not start. ", "  unknown  pod that acts as a VM: It is not started, "}},
+			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ErrImageNeverPull not present. An edge that moves there does not start. ", "  unknown  pod that acts as a VM: The test pod is not started, "}},
 		"no results": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodSucceeded}, log: "hello"}, []string{"  unknown  pod that acts as a VM: The pod printed no results: \"hello\". See "}},
 	} {
 		t.Run(name, func(t *testing.T) {
