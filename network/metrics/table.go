@@ -12,7 +12,7 @@ var (
 	HostedClusterReconciles = counter(Operator, "oooi_hosted_cluster_reconciles_total",
 		"Reconciles of a hosted cluster that opted in, by outcome: done, or failed (and tried again).", "namespace", "name", "outcome")
 	HostedClusterPlanHash = gauge(Operator, "oooi_hosted_cluster_plan_hash",
-		"Hash of the part of the plan that is for this network. An edge of the operator's release that serves this part has the same value in oooi_failover_plan_hash.", "namespace", "name", "network")
+		"Hash of the part of the plan that is for this network. If an edge has the operator's release and serves this part, its oooi_failover_plan_hash has the same value.", "namespace", "name", "network")
 	ObjectWrites = counter(Operator, "oooi_object_writes_total",
 		"Objects that the operator created or corrected.", "kind")
 	KindWatched = gauge(Operator, "oooi_kind_watched",
@@ -22,11 +22,11 @@ var (
 	ServiceRangeKnown = gauge(Operator, "oooi_service_range_known",
 		"1 if the operator knows the IP range of the management cluster's Services. Edges do not connect VMs to addresses in this range.")
 	EnvironmentRead = gauge(Operator, "oooi_environment_read",
-		"1 if the operator could read this source of state that all hosted clusters share, or if the source does not exist.", "source")
+		"1 if the operator could read this source, or if the source does not exist. All hosted clusters share the sources.", "source")
 	UpdateWave = gauge(Operator, "oooi_update_wave",
 		"Current wave of the update to the operator's release: 1, 2 or 3. 0 if all edges have this release.")
 	UpdateClusters = gauge(Operator, "oooi_update_clusters",
-		"Hosted clusters, by state of their update: waiting, blocked, updating, updated, unproven, failed or paused. Blocked: the update did not begin when it was the cluster's turn. Unproven: the edges run the new release, but serve nothing for another reason.", "state")
+		"Hosted clusters, by state of their update: waiting, blocked, updating, updated, unproven, failed or paused. Blocked: the update did not begin when it was the cluster's turn. Unproven: the update took too long, or the updated edges serve nothing for a cause other than the release.", "state")
 )
 
 // Metrics of the failover agent, and of the edge as a whole.
@@ -82,7 +82,7 @@ var (
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",
 		"Queries to upstream servers, by outcome: a response code, failed, or canceled (another server was faster).", "server", "outcome")
 	DNSUpstreamUp = gauge(DNS, "oooi_dns_upstream_up",
-		"1 if the upstream server answers. 0 if it does not answer, or if the edge has no route to it. An edge only probes a server that does not answer.", "server")
+		"1 if the upstream server answers. 0 if it does not answer, or if the edge has no route to it. Until a server answers again, the edge sends it only probes.", "server")
 	DNSCacheBytes = gauge(DNS, "oooi_dns_cache_bytes",
 		"Bytes of memory for cached answers of upstream servers.", "view")
 	DNSCacheEvicted = counter(DNS, "oooi_dns_cache_evicted_total",

@@ -4,8 +4,8 @@ package problem
 
 var (
 	CIDRTooSmallForEdges = declare("CIDRTooSmallForEdges", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
-		What:   "CIDR {cidr} of network {network} is too small for the edge addresses.",
-		Effect: "By default, the edge addresses are the second to fifth usable address of the CIDR.",
+		What:   "CIDR {cidr} of network {network} is too small for the VIPs and the edge addresses.",
+		Effect: "By default, the VIPs and the edge addresses are the second to fifth usable address of the CIDR.",
 		Fix:    "Set a larger CIDR ({where}). A /28 is the smallest CIDR that needs no other annotation."})
 	CIDRTooSmallForVMs = declare("CIDRTooSmallForVMs", Entry{Reason: CIDRTooSmall, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} has no addresses for VMs.",
@@ -176,7 +176,7 @@ var (
 		Fix:    "Let a router at fe80::1 on the network advertise an IPv6 prefix, and no DNS server. Up to HyperShift 0.1.81, nodes need DHCPv6, too. Or create the cluster with IPv4 networks only: they cannot be changed later."})
 	OVNMTUTooLarge = declare("OVNMTUTooLarge", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
-		Effect: "The MTU of the network must be at least 100 bytes larger than that of the pod network. With less than 58 bytes, OVN-Kubernetes does not start, and nodes do not become Ready.",
+		Effect: "The MTU of the network must be at least 100 bytes larger than that of the pod network. If the difference is less than 58 bytes, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	NetworkMTUsDiffer = declare("NetworkMTUsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and ovnKubernetesConfig.mtu of the hosted cluster is not set.",

@@ -88,12 +88,12 @@ var (
 		Fix:    "Free the address, or set annotation edge-addresses to four free addresses."})
 	EdgeYieldsToHost = declare("EdgeYieldsToHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "An edge of network {network} does not serve, because MAC {mac} claims to be an edge of another management cluster.",
-		Effect: "If no edge serves, the edges are removed until the addresses are free.",
+		Effect: "If no edge of the network serves because of this, oooi removes the edges until their addresses are free.",
 		Fix:    "If the hosted cluster still runs on another management cluster, remove it from one of the two. Otherwise find the host with this MAC."})
 	EdgeYieldsToVM = declare("EdgeYieldsToVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "An edge of network {network} does not serve. MAC {mac}, which is that of VM {vm}, claims to be an edge of another management cluster.",
-		Effect: "If no edge serves, the edges are removed until the addresses are free.",
-		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then delete it. Filter forged MACs and addresses on the network."})
+		Effect: "If no edge of the network serves because of this, oooi removes the edges until their addresses are free.",
+		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Delete that VM. Filter forged MACs and addresses on the network."})
 	ProxyARP = declare("ProxyARP", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Router {mac} uses proxy ARP on network {network}, so address conflicts cannot be detected.",
 		Effect: "VMs may send their traffic to the router instead of an edge.",
@@ -105,7 +105,7 @@ var (
 	VIPOfVM = declare("VIPOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A host that is not an edge answers for the {role} {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
 		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
-		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then remove the address from it, or delete it. Filter forged addresses on the network."})
+		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Remove the address from that VM, or delete that VM. Filter forged addresses on the network."})
 	VIPOfHost = declare("VIPOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A host that is not an edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
 		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
@@ -113,7 +113,7 @@ var (
 	PeerAddressOfVM = declare("PeerAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Another host answers for edge address {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then delete it. Filter forged MACs and addresses on the network."})
+		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Delete that VM. Filter forged MACs and addresses on the network."})
 	PeerAddressOfHost = declare("PeerAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
@@ -121,7 +121,7 @@ var (
 	PoolAddressOfVM = declare("PoolAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "{addresses} in the DHCP range of network {network} are used without a lease. The MAC {mac} of the host is that of VM {vm}.",
 		Effect: "DHCP avoids these addresses while others are free.",
-		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then remove the addresses from it, or delete it."})
+		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Remove the addresses from that VM, or delete that VM."})
 	PoolAddressOfHost = declare("PoolAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Another host (MAC {mac}) uses {addresses} in the DHCP range of network {network} without a lease.",
 		Effect: "DHCP avoids these addresses while others are free.",
@@ -151,7 +151,7 @@ var (
 	DHCPServerOfVM = declare("DHCPServerOfVM", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
 		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of VM {vm}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-		Fix:    "Check VM {vm} first: another VM can forge its MAC. Then stop its DHCP server, or delete it."})
+		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Stop the DHCP server of that VM, or delete that VM."})
 	DHCPServerOfHost = declare("DHCPServerOfHost", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
 		What:   "Another DHCP server was active on network {network} at {address} within the last hour. No VM of the cluster has its MAC {mac}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",

@@ -14,7 +14,7 @@ var (
 	AddressCheckRefused = declare("AddressCheckRefused", Entry{Reason: AddressCheckPending, Severity: SeverityWaiting,
 		What:   "Network {network} is not ready: the pod of Deployment {deployment} cannot be created ({error}).",
 		Effect: "Edges are created after that pod has checked for address conflicts.",
-		Fix:    "Check its pod: {command}"})
+		Fix:    "Fix the error in parentheses."})
 	EdgeNotServing = declare("EdgeNotServing", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
 		What:   "{subject} does not serve {servers} ({why}).",
 		Effect: "If its peer also fails, network {network} has no {services}.",
@@ -32,7 +32,7 @@ var (
 	EdgePodRefused = declare("EdgePodRefused", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
 		What:   "The pod of {subject} cannot be created ({error}).",
 		Effect: "If its peer also fails, network {network} has no {services}.",
-		Fix:    "Check its pod: {command}"})
+		Fix:    "Fix the error in parentheses."})
 	EdgePodTerminating = declare("EdgePodTerminating", Entry{Reason: EdgeUnavailable, Severity: SeverityWarning, Subject: "edge",
 		What:   "The previous pod of {subject} has not terminated.",
 		Effect: "If its peer also fails, network {network} has no {services}.",
@@ -48,7 +48,7 @@ var (
 	NetworkEdgeRefused = declare("NetworkEdgeRefused", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
 		What:   "The pod of {subject} cannot be created ({error}), and network {network} has no other ready edge.",
 		Effect: "VMs on the network have no {services}.",
-		Fix:    "Check its pod: {command}"})
+		Fix:    "Fix the error in parentheses."})
 	NetworkEdgeTerminating = declare("NetworkEdgeTerminating", Entry{Reason: EdgeNotReady, Severity: SeverityError, Subject: "edge",
 		What:   "The previous pod of {subject} has not terminated, and network {network} has no other ready edge.",
 		Effect: "VMs on the network have no {services}.",

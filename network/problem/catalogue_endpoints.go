@@ -137,15 +137,15 @@ var (
 		Fix:    "Set the address of the provider. Or publish its Service with annotation publish, and set the name."})
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
-		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
+		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
 	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
-		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
+		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add them to annotation allowed-hosts, after the word auto."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
-		Effect: "The hosted control plane reads these images from the nodes, so imports fail.",
+		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway."})
 	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Annotation allowed-hosts has {hosts}, which is published to VMs.",

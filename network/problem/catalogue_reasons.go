@@ -80,16 +80,16 @@ var (
 			"Edges are not affected."})
 	PodNetworkUnsupported = reason("PodNetworkUnsupported", Traits{Rank: PreventsNodes,
 		Meaning: "The network settings of the hosted cluster prevent its network plugin from starting, so its nodes do not become " +
-			"Ready. If the warning is about an IPv6 router, it ends when a VM reports an IPv6 address."})
+			"Ready. The warning about a missing IPv6 router ends when a VM reports an IPv6 address."})
 	NetworkShared = reason("NetworkShared", Traits{Rank: TakesPart, Page: "existing-vlan.md",
 		Meaning: "Two hosted clusters, or two NetworkAttachmentDefinitions, use the same layer-2 network. Clusters can share a " +
 			"network if each has its own edge-addresses and dhcp-range. If two clusters need the same addresses, the cluster " +
 			"that is already served keeps them. If neither is served yet, the older cluster takes precedence."})
 	CIDRMissing = reason("CIDRMissing", Traits{
-		Meaning: "A network that VMs boot from has no IPv4 CIDR. Or oooi chose the network that gets the CIDR by the names of " +
-			"NodePools, because it does not know which NodePool is older."})
+		Meaning: "A network that VMs boot from has no IPv4 CIDR. Or oooi does not know which NodePool is older, so the " +
+			"names of NodePools decide which network gets the CIDR."})
 	CIDRTooSmall = reason("CIDRTooSmall", Traits{
-		Meaning: "The CIDR is too small for the four edge addresses and a DHCP range."})
+		Meaning: "The CIDR is too small for two VIPs, two edge addresses and a DHCP range."})
 	RangeTooSmall = reason("RangeTooSmall", Traits{Rank: PreventsNodes,
 		Meaning: "The NodePools can have more VMs than the DHCP range has addresses."})
 	AddressConflict = reason("AddressConflict", Traits{
@@ -103,9 +103,9 @@ var (
 			"networks, localnet networks with CRI-O, and networks with one edge, running edges do not see every host that " +
 			"uses their VIPs. There, oooi check --from-network finds such hosts."})
 	AddressesExhausted = reason("AddressesExhausted", Traits{Rank: PreventsNodes, AboutEdges: true, Follows: true,
-		Meaning: "A DHCP client got no address, because no address of the DHCP range is free. An address becomes free one lease " +
-			"time after its lease ends. If its VM is deleted, the address becomes free earlier. The problem ends when an " +
-			"address is free, or ten minutes after the last request that got no address."})
+		Meaning: "A DHCP client got no address, because no address of the DHCP range is free. An address stays assigned for " +
+			"up to one lease time after its lease ends. If its VM is deleted, the address becomes free earlier. The problem " +
+			"ends when an address is free, or ten minutes after the last request that got no address."})
 	LeasesNotWritten = reason("LeasesNotWritten", Traits{Rank: TakesPart, AboutEdges: true,
 		Meaning: "Edges store DHCP leases as Lease objects. The API server refuses the Leases of one edge, so this edge gives no " +
 			"address to VMs that start. These VMs can get an address from the other edge. A quota for Leases must allow one " +
@@ -132,8 +132,8 @@ var (
 			"pod on that node still runs on the VLAN. This older pod ends when the node returns."})
 	EdgeImpaired = reason("EdgeImpaired", Traits{Rank: TakesPart, AboutEdges: true, Follows: true,
 		Meaning: "An edge runs, but cannot do everything that its peer does, or finds no working endpoint of a backend. If an " +
-			"edge receives nothing from the VLAN or cannot reach the API server, its peer takes over the traffic within " +
-			"seconds. A common cause is a bond or a switch port that carries only the VLAN, or only the cluster network."})
+			"edge receives nothing from the VLAN or cannot reach the hosted API server, its peer takes over within seconds. " +
+			"A common cause is a bond or a switch port that carries only the VLAN, or only the cluster network."})
 	SourcesUnverified = reason("SourcesUnverified", Traits{AboutEdges: true, Page: "security.md",
 		Meaning: "The kernel of an edge accepts packets with forged source addresses from VMs, and may send answers into the pod " +
 			"network. The kernel uses the larger value of net.ipv4.conf.all.rp_filter and net.ipv4.conf.default.rp_filter. " +
@@ -224,7 +224,7 @@ var (
 			"until the API server is published."})
 	WaitingForEndpoint = reason("WaitingForEndpoint", Traits{
 		Meaning: "An object that defines an endpoint does not exist yet: a Route, a Service, a load balancer or the ingress. Or " +
-			"no edge can use an endpoint that nodes need. If edges served an endpoint before, they still serve it at its " +
+			"no edge reaches an endpoint that nodes need. If edges served an endpoint before, they still serve it at its " +
 			"last known address."})
 	EndpointStale = reason("EndpointStale", Traits{
 		Meaning: "The object that defines an endpoint is missing, or the address of the endpoint has changed. Edges still serve " +

@@ -55,7 +55,7 @@ var (
 	EndpointWithoutTLS = declare("EndpointWithoutTLS", Entry{Reason: NetworkTestFailed, Severity: SeverityInfo, What: "It answers, but not with TLS."})
 	EndpointAlerts     = declare("EndpointAlerts", Entry{Reason: NetworkTestFailed, Severity: SeverityInfo, What: "It answers with TLS: {error}."})
 	EndpointWaits      = declare("EndpointWaits", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "The connection stays open for {within} without an answer. It may not be a TLS server."})
+		What: "The endpoint accepts the connection, but sends nothing for {within}. It may not be a TLS server."})
 	CertificateDiffers = declare("CertificateDiffers", Entry{Reason: NetworkTestFailed, Severity: SeverityWarning,
 		What: "The certificate has another name: {names}.", Fix: "Compare the published name with the certificate of the control plane."})
 	ServerNameUnplanned = declare("ServerNameUnplanned", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
@@ -104,7 +104,7 @@ var (
 	EvictionEdgeUnknown = declare("EvictionEdgeUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "The pod did not report which edge its connections go to, so no edge is evicted."})
 	EvictionTooLate = declare("EvictionTooLate", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Reading the state of the edges took until {time} after the pod started, so no edge is evicted."})
+		What: "The state of the edges was not read within {time} of the pod's start, so no edge is evicted."})
 	EvictionRefused = declare("EvictionRefused", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "The PodDisruptionBudget permits no eviction of edge {edge} now: {error}."})
 	EvictionEdgeNotReady = declare("EvictionEdgeNotReady", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,

@@ -42,12 +42,12 @@ const annotationsRules = `
 | HostedCluster: ~client-networks~ | each network with a gateway that VMs boot from |
 | NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Exception: ~services~ of a NetworkAttachmentDefinition overrides the value of the HostedCluster |
 
-NodePools that list the same network first must have the same values. Exception: if the HostedCluster has no ~cidr~, ~gateway~ or
-~client-networks~, a NodePool without the annotation uses the value of the other NodePools of the network.
+NodePools that list the same network first must have the same values. ~cidr~, ~gateway~ and ~client-networks~ are exceptions. If
+neither a NodePool nor the HostedCluster sets one of them, the NodePool uses the value of the other NodePools of the network.
 
-While VMs use a network, oooi does not change its addresses. While VMs boot from a network, oooi also keeps its ~cidr~. The ~cidr~ stays
-even if another NodePool becomes the oldest, or if the NodePool of these VMs lists another network first. The condition names each change
-that takes effect only when no VM uses the network.
+While VMs use a network, oooi does not change its CIDR or addresses. While VMs boot from the network that has the HostedCluster's ~cidr~,
+that network keeps it. This is so even when another NodePool becomes the oldest, or the NodePool of these VMs lists another network
+first. The condition names each change that takes effect only when no VM uses the network.
 
 ## Invalid keys and values
 

@@ -90,7 +90,7 @@ func TestSilentAPIServer(t *testing.T) {
 		g, began := NewWithT(t), time.Now()
 		try := trier{api: silent{}, evicts: evictionTimes{until: failoverUntil}}
 		_, err := try.evict(t.Context(), status.Facts{}, blue.Plan().Networks[0], macOfEdge(1), began.Add(failoverUntil))
-		g.Expect(err).To(MatchError("Reading the state of the edges took until 15s after the pod started, so no edge is evicted."))
+		g.Expect(err).To(MatchError("The state of the edges was not read within 15s of the pod's start, so no edge is evicted."))
 		g.Expect(time.Since(began)).To(Equal(failoverUntil))
 	})
 }
