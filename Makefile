@@ -106,7 +106,7 @@ test: ## everything that CI runs: unit tests, real clients in namespaces, a real
 	$(call step,done)
 
 .PHONY: test-long
-test-long: ## tests that take too long for make test: all strategies and the quick faults on the cluster, half-dead edges, a full edge, a release, fuzzing, whole tables (root)
+test-long: ## tests that take too long for make test: all strategies and three faults on the cluster, half-dead edges, a full edge, a release, fuzzing, whole tables (root)
 	$(root)
 	$(begin)
 	$(call step,the programs and the test cluster's parts)
