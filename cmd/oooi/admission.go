@@ -1,5 +1,5 @@
-// This file starts the program that applies the embedded admission policies if the Operator Lifecycle Manager installed
-// oooi.
+// This file holds `oooi admission`, which applies the embedded admission policies. It runs only where the Operator
+// Lifecycle Manager installed oooi, because a bundle cannot contain a policy.
 
 package main
 
@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/policies"
 )
 
-// applyPolicies is how soon a changed policy is restored.
+// applyPolicies is how often the policies are applied, and so how soon a changed policy is restored.
 const applyPolicies = time.Minute
 
 func newAdmissionCommand() *cobra.Command {
@@ -52,7 +52,7 @@ deleted.`,
 				return err
 			}
 			keeper := &policies.Keeper{Client: api, Log: log.WithName("admission"), Namespace: namespace, Interval: applyPolicies}
-			// It watches nothing.
+			// The manager only runs the server and the keeper. It has no controllers.
 			mgr, err := ctrl.NewManager(config, ctrl.Options{Logger: log, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0"})
 			if err != nil {
 				return fmt.Errorf("setting up the manager: %w", err)

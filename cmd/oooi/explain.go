@@ -1,4 +1,4 @@
-// This file holds `oooi explain`: what the catalogue of problems says about a reason. It needs no cluster.
+// This file holds `oooi explain`, which prints what the catalogue of problems contains about a reason. It needs no cluster.
 
 package main
 
@@ -62,7 +62,8 @@ func reasons() []string {
 	return slices.Compact(out)
 }
 
-// reasonOf accepts the name of a reason or of a cause. Case does not count.
+// reasonOf returns the reason with this name, or the reason of the cause with this name, in any case of letters. It returns
+// false if there is neither.
 func reasonOf(name string) (problem.Reason, bool) {
 	for _, r := range reasons() {
 		if strings.EqualFold(r, name) {

@@ -1,4 +1,6 @@
-// Command oooi is the operator, and the tool for users on their own machine. Command oooi-edge is what edges run.
+// Command oooi contains the operator (subcommand manager), and the commands that users run on their own machine. The
+// containers of edges run command oooi-edge.
+//
 // This file lists the subcommands. Each has a file or a package of its own.
 package main
 

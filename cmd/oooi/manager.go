@@ -1,4 +1,4 @@
-// This file starts the operator. The controllers make all decisions about networks.
+// This file holds `oooi manager`, which starts the operator. Package controllers makes all decisions about networks.
 
 package main
 
@@ -37,18 +37,19 @@ import (
 )
 
 const (
-	// electionRetry is how often the leader renews its Lease, and others try to lead. Another one leads within 2 s if
-	// the leader ends normally, and after 15 s, when the Lease expires, if it is lost.
+	// electionRetry is how often the leader renews its Lease, and how often other replicas try to lead. Another replica
+	// leads within 2 s if the leader ends normally. If the leader crashes, the Lease expires first, after 15 s.
 	electionRetry = 800 * time.Millisecond
-	// shutdownTimeout is how long an ending leader waits for its passes. It must be shorter than the pod's grace period.
+	// shutdownTimeout is how long a leader that ends waits for its reconciliations. It must be shorter than the pod's
+	// grace period.
 	shutdownTimeout = 5 * time.Second
 )
 
-// collectAt is how much the heap grows before garbage is collected, in percent. $GOGC replaces it. Caches are nearly
-// all of the heap, and live long.
+// collectAt is the default of GOGC, in percent. It is lower than Go's because nearly all of the heap are caches, which
+// live long.
 const collectAt = 30
 
-// managerOptions are the flags, with defaults from the environment.
+// managerOptions are the values of the flags. Their defaults come from the environment.
 type managerOptions struct {
 	metrics, health string
 	leaderElect     bool
@@ -165,17 +166,19 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 	return mgr, nil
 }
 
-// portConnections limits a port of the operator, which each pod of the management cluster can reach.
+// portConnections is the largest number of open connections to a port of the operator. Every pod of the management
+// cluster can reach these ports.
 const portConnections = 64
 
-// probes are those of a pod that is ready while ready returns nil.
+// probes returns the handlers of /healthz and /readyz. The pod is ready while ready returns nil.
 func probes(ready healthz.Checker) map[string]http.Handler {
-	// Only the log has the reason, not the answer.
+	// The response to /readyz does not contain the error of ready, only the log does.
 	readyz := &healthz.Handler{Checks: map[string]healthz.Checker{"ready": ready}}
 	return map[string]http.Handler{"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": http.StripPrefix("/readyz", readyz)}
 }
 
-// serveCallers serves handlers by path. The controllers' own servers have no limits.
+// serveCallers adds a server of handlers, by path, to mgr. It limits connections, as the servers of controller-runtime do
+// not. Address "0" adds nothing.
 func serveCallers(mgr ctrl.Manager, address string, handlers map[string]http.Handler) error {
 	if address == "0" {
 		return nil

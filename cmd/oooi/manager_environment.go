@@ -1,5 +1,5 @@
-// This file reads facts about the management cluster that every pod there can read: its environment, its resolver and
-// the names of kinds.
+// This file reads facts about the management cluster from the operator's own pod: its environment variables, its
+// resolv.conf, and the names of kinds.
 
 package main
 
@@ -16,7 +16,8 @@ import (
 	"github.com/cldmnky/oooi/network/resolvconf"
 )
 
-// managementCluster returns the resolvers in file and the API server in the environment, which is unknown outside a cluster.
+// managementCluster returns the resolvers in file, a resolv.conf, and the API server's address from the environment. Outside
+// a cluster, it returns no address.
 func managementCluster(file string) (management.Cluster, error) {
 	var m management.Cluster
 	text, err := os.ReadFile(file)
@@ -32,7 +33,7 @@ func managementCluster(file string) (management.Cluster, error) {
 	return m, nil
 }
 
-// vmResource returns the name of VirtualMachineInstances for edges. Empty: KubeVirt's own name.
+// vmResource returns the resource name that edges use for VirtualMachineInstances. Empty: KubeVirt's own name.
 func vmResource(rules *apirewrite.Rules) string {
 	if rules == nil {
 		return ""

@@ -15,7 +15,7 @@ func managerLog(w io.Writer) logr.Logger {
 	return logr.FromSlogHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: encodable}))
 }
 
-// encodable replaces a value that cannot be JSON by text: libraries log values that contain functions.
+// encodable replaces a value that encoding/json cannot encode by text. Libraries log values that contain functions.
 func encodable(_ []string, a slog.Attr) slog.Attr {
 	v := a.Value.Any()
 	if _, isErr := v.(error); a.Value.Kind() != slog.KindAny || isErr {

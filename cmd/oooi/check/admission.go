@@ -27,10 +27,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An admitter asks whether a pod and its Deployment would be accepted.
+// An admitter asks the API server whether it would accept pod, and a Deployment of such pods. It returns the API server's
+// warnings, and the error if the API server refuses.
 type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
 
-// newAdmitter returns an admitter with the rights of config.
+// newAdmitter returns an admitter that sends dry runs with the credentials in config.
 func newAdmitter(config *rest.Config) (admitter, error) {
 	collected := &apiWarnings{}
 	config = rest.CopyConfig(config)
@@ -63,7 +64,7 @@ type apiWarnings struct {
 	texts []string
 }
 
-// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of warnings for people.
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. API servers send all warnings with code 299.
 func (w *apiWarnings) HandleWarningHeaderWithContext(_ context.Context, code int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,17 +86,18 @@ type podAdmission struct {
 	// of is the name of the network. Empty: there is no plan yet.
 	of        string
 	namespace string
-	// warnings of the API server. err is why it refuses such a pod.
+	// warnings are the API server's. err is why it refuses such a pod. Nil: it accepts the pod.
 	warnings []string
 	err      error
-	// served is true if an edge of the network is ready, so that the API server has accepted such a pod before.
+	// served is true if an edge of the network is ready: the API server has accepted such a pod before.
 	// allReady is true if all its edges are ready.
 	served, allReady bool
 	// imagesUnknown is true if the operator's images are unknown. The pod then has placeholders.
 	imagesUnknown bool
 }
 
-// readAdmissions asks about the first edge of each network, or of desired.AnyNetwork if there are none.
+// readAdmissions asks about the pod of the first edge of each network. Without networks, it asks about a pod of
+// desired.AnyNetwork. r has the images of the pods, and ns is their namespace.
 func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networks []network.Network, r desired.Release, ns string) (out []podAdmission) {
 	if len(networks) == 0 {
 		networks = []network.Network{desired.AnyNetwork()}
@@ -122,8 +124,8 @@ func readAdmissions(ctx context.Context, ask admitter, api client.Reader, networ
 	return out
 }
 
-// joinable reports whether all NADs of a pod of n exist. Otherwise a webhook may refuse the pod's annotation, and the
-// operator creates NADs of edges only with the first edge. A NAD that cannot be read counts as missing.
+// joinable reports whether all NADs that a pod of n joins exist. The operator creates NADs of edges only with the first
+// edge, and a webhook may refuse an annotation with a missing NAD. A NAD that cannot be read counts as missing.
 func joinable(ctx context.Context, api client.Reader, n network.Network, ns string) bool {
 	return n.Name != "" && !slices.ContainsFunc(attachments.NADs(n), func(nad attachments.NAD) bool {
 		o := &unstructured.Unstructured{}
@@ -132,7 +134,7 @@ func joinable(ctx context.Context, api client.Reader, n network.Network, ns stri
 	})
 }
 
-// admissionCheck is not ok if HyperShift has not created the namespace yet.
+// admissionCheck returns the line about a. ok is false if HyperShift has not created the namespace yet.
 func admissionCheck(a podAdmission) (c checked, ok bool) {
 	name := "pods of edges are admitted"
 	if a.of != "" {
@@ -164,7 +166,7 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	return lineOf(name, ps).asideIf(a.served), true
 }
 
-// lacksNamespace is true if the namespace does not exist or is being deleted.
+// lacksNamespace reports whether err means that the namespace of a new object does not exist or is being deleted.
 func lacksNamespace(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -174,8 +176,8 @@ func lacksNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces" || strings.Contains(err.Error(), "is being terminated")
 }
 
-// refusalOf returns why the API server refuses a pod. Empty: it does not. A missing right or a webhook has no code of
-// its own, so the text of the error decides.
+// refusalOf returns the cause for an error with which the API server refuses a pod. Empty: err is nil. Missing rights and
+// webhooks have no status code of their own, so the text of err decides.
 func refusalOf(err error) problem.Cause {
 	var status apierrors.APIStatus
 	switch {

@@ -1,4 +1,4 @@
-// This file reads what can be checked before an edge runs: admission of its pods, room on nodes, and MTUs.
+// This file reads what can be checked before an edge runs: the admission of its pods, free resources of nodes, and MTUs.
 
 package check
 
@@ -17,10 +17,10 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// A preflight is how a cluster would run the edges of a hosted cluster.
+// A preflight has the facts that decide whether the edges of a hosted cluster can run.
 type preflight struct {
 	admissions []podAdmission
-	// places are the networks whose edges need nodes, and capacity is what nodes have.
+	// places are the networks whose edges need nodes, and capacity has the resources of the nodes.
 	places   []placeable
 	capacity placement.Capacity
 	mtus     []mtuFacts
@@ -41,10 +41,10 @@ func preflightChecks(f preflight) (out []checked) {
 	return out
 }
 
-// A preflightReader reads preflights of hosted clusters, one after the other.
+// A preflightReader reads the preflights of hosted clusters.
 type preflightReader struct {
 	api client.Reader
-	// ask is nil if the API server must not be asked.
+	// ask is nil if no dry runs are sent.
 	ask admitter
 	// images of edges. imagesUnknown is true if the operator's Deployment does not name them as plain values.
 	images        desired.Release
@@ -52,7 +52,7 @@ type preflightReader struct {
 	capacity      placement.Capacity
 }
 
-// read uses f and seen, the facts for checks and for the status.
+// read returns the preflight of the hosted cluster of f. seen has the facts of `oooi status` about it.
 func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.Facts) (out preflight) {
 	if !f.read || !f.optedIn {
 		return out
@@ -84,8 +84,8 @@ func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.F
 	return out
 }
 
-// edgeImages returns the images that the operator gives to edges, or placeholders if they are unknown, as before its
-// installation.
+// edgeImages returns the images that the operator gives to edges. If they are unknown, as before its installation, it
+// returns placeholders and true.
 func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	if d, none := f.operator(); none == nil {
 		if edge, envoy := imagesOf(d); edge != "" && envoy != "" {
@@ -95,7 +95,7 @@ func (f installation) edgeImages() (r desired.Release, unknown bool) {
 	return desired.Release{Image: wire.NameEdge, EnvoyImage: wire.Envoy}, true
 }
 
-// ended reports whether all containers of a pod have ended for good, so that its node has room again.
+// ended reports whether all containers of p have ended for good. Such a pod uses no resources of its node.
 func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }

@@ -1,4 +1,5 @@
-// Package check is `oooi check`: its flags, and what it reads. File results.go decides what the facts mean.
+// Package check implements `oooi check`. It reads facts, derives a list of lines from them, and writes the lines. A line
+// (type checked) has a name, a verdict and the problems that were found. This file has the flags, and reads the facts.
 package check
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// New returns the command.
+// New returns the command `oooi check`.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var output command.FormatFlag
@@ -124,8 +125,9 @@ func check(c *cobra.Command, output string, of func(context.Context) ([]checks, 
 	return writeChecks(c.OutOrStdout(), groups, output)
 }
 
-// checksOf reads and checks the installation, and the named hosted cluster or each that opted in. If ask is set, it
-// asks whether pods of edges would be accepted. If t is set, it tries the networks.
+// checksOf checks the installation, and the hosted cluster with this name. An empty name selects each that opted in.
+// permitted are the administrator's --permit flags. If ask is nil, the admission of pods is not checked. If t is nil, no
+// network is tried from a pod.
 func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {
@@ -171,8 +173,8 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	return out, nil
 }
 
-// toCheck returns all hosted clusters that opted in, and the named one. partial is true if the others cannot be listed.
-// Without HyperShift, there are none.
+// toCheck returns all hosted clusters that opted in, and the named one even if it did not. partial is true if the user may
+// read only the named one. Without HyperShift and without a name, the result is empty.
 func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []source.HostedCluster, partial bool, err error) {
 	all, err = source.Selected(ctx, api, client.ObjectKey{})
 	switch {
@@ -213,7 +215,8 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 	return f
 }
 
-// writeChecks returns the error with the exit code.
+// writeChecks writes all in the format output. It returns an ExitError if a verdict is failure, or if one is unsure and
+// not aside.
 func writeChecks(w io.Writer, all []checks, output string) error {
 	failed, unknown := false, false
 	var text strings.Builder

@@ -1,4 +1,4 @@
-// This file predicts what a drain of nodes does to a hosted cluster, for `oooi check --drain`. All but the reading is pure.
+// This file predicts what a drain of nodes does to a hosted cluster, for `oooi check --drain`.
 
 package check
 
@@ -37,7 +37,7 @@ func (f *drainFlags) add(c *cobra.Command) {
 
 func (f *drainFlags) asked() bool { return len(f.nodes)+len(f.files) > 0 }
 
-// run writes the prediction. tries is true if other flags want a pod on the network.
+// run writes the prediction. tries is true if --from-network or --failover is set, which cannot be combined with --drain.
 func (f *drainFlags) run(c *cobra.Command, cluster *command.ClusterFlags, name client.ObjectKey, output string, tries bool) error {
 	switch {
 	case len(f.nodes) == 0:
@@ -53,7 +53,7 @@ func (f *drainFlags) run(c *cobra.Command, cluster *command.ClusterFlags, name c
 	return check(c, output, func(ctx context.Context) ([]checks, error) { return drainsOf(ctx, api, ask.Name, f.nodes) })
 }
 
-// drainFacts are facts about one hosted cluster, all at the same time.
+// drainFacts are the facts about one hosted cluster from which a drain is predicted.
 type drainFacts struct {
 	namespace string
 	networks  []network.Network
@@ -61,7 +61,7 @@ type drainFacts struct {
 	budgets   []policyv1.PodDisruptionBudget
 	vms       []hcp.PlacedVM
 	capacity  placement.Capacity
-	// unread says what is missing. blind: the pods or the budgets of edges are.
+	// unread says what could not be read. blind is true if the pods or the PodDisruptionBudgets of edges are missing.
 	unread []string
 	blind  bool
 }
@@ -72,7 +72,7 @@ type drainEdge struct {
 	ready  bool
 }
 
-// drainsOf is about the named hosted cluster, or each that opted in.
+// drainsOf predicts a drain of nodes for the hosted cluster with this name. An empty name selects each that opted in.
 func drainsOf(ctx context.Context, api client.Reader, name client.ObjectKey, nodes []string) ([]checks, error) {
 	all, _, err := toCheck(ctx, api, name)
 	if err != nil {
@@ -205,7 +205,8 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	return found(problem.DrainMovesEdges, args)
 }
 
-// spareNodes returns the nodes other than without that can run an edge of n. lack says why these are too few.
+// spareNodes returns the nodes that can run an edge of n, except those in without. lack says, for a message, why there
+// are no more of them.
 func (f drainFacts) spareNodes(n network.Network, places []placeable, without []string) (names []string, lack string) {
 	c := f.capacity
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })

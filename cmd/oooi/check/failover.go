@@ -28,15 +28,17 @@ import (
 )
 
 const (
-	// failoverFor is how long the pod repeats connections.
+	// failoverFor is how long the pod connects repeatedly.
 	failoverFor = 30 * time.Second
 	// failoverAfter is how long the pod connects before the edge is evicted.
 	failoverAfter = 5 * time.Second
-	// failoverUntil is when the remaining time is too short to evict the edge.
+	// failoverUntil is how long after the start of the pod the edge may be evicted. Later, the rest of failoverFor is too
+	// short to measure a failover.
 	failoverUntil = 15 * time.Second
 )
 
-// evictionTimes say when an edge is evicted, from the start of the pod that connects to it.
+// evictionTimes say when an edge is evicted. after is how long to wait once the pod has reported to which edge it connects.
+// until is the latest time, from the start of the pod.
 type evictionTimes struct{ after, until time.Duration }
 
 type edgePod struct {
@@ -46,11 +48,11 @@ type edgePod struct {
 	joined
 }
 
-// A joined is Multus' report about a pod's interface on the network.
+// A joined is what Multus reports in the pod's annotation network-status about its interface on the network.
 type joined struct {
-	// mac in lower case. Empty: Multus has not attached it yet.
+	// mac is the interface's address in lower case. Empty: Multus has not attached the interface yet.
 	mac string
-	// mtu in bytes. 0: Multus does not report it.
+	// mtu is the interface's MTU in bytes. 0: Multus does not report it.
 	mtu int
 }
 
@@ -87,7 +89,7 @@ func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network,
 	return lineOf(all[0].Name, append(all[0].Problems, evicted...))
 }
 
-// startOf waits until the pod reports which host gets its connections.
+// startOf waits until the pod reports the MAC of the edge that gets its connections, and returns the report.
 func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.TrialStart, err error) {
 	err = wait.PollUntilContextTimeout(ctx, looksEach, t.evicts.until, true, func(ctx context.Context) (bool, error) {
 		text, err := t.logOf(ctx, pod)
@@ -105,8 +107,8 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 	return start, nil
 }
 
-// evict evicts the edge with a MAC through the Eviction API, which respects PodDisruptionBudgets. Immediately before,
-// it checks that the other edge can take over. It gives up at before.
+// evict evicts the edge with this MAC through the Eviction API, which respects PodDisruptionBudgets. First it checks that
+// the other edge can take over its traffic. It returns an error if it cannot evict the edge until before.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()
@@ -133,7 +135,7 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	return taken, err
 }
 
-// edgeToEvict returns the edge with a MAC. The error says why it must not be evicted.
+// edgeToEvict returns the one of pods with this MAC. The error says why it must not be evicted.
 func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (edgePod, error) {
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })

@@ -17,7 +17,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// imagesOf reads the environment of the operator's pod. Empty: the image is not a plain value there.
+// imagesOf returns the images that the environment in d, the operator's Deployment, gives to edges. Empty: the variable is
+// missing or refers to another object.
 func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
@@ -32,15 +33,15 @@ func imagesOf(d appsv1.Deployment) (edge, envoy string) {
 	return edge, envoy
 }
 
-// refersTo reports whether a variable of d may come from another object, so that its value is unknown.
+// refersTo reports whether a variable of d may come from another object. Its value is then unknown.
 func refersTo(d appsv1.Deployment, variable string) bool {
 	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
 		return len(c.EnvFrom) > 0 || slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == variable && e.ValueFrom != nil })
 	})
 }
 
-// imageReference is a name that container runtimes accept: host and path, a tag, a digest. An IPv6 host is in
-// brackets.
+// imageReference matches the image references that container runtimes accept: a host and a path, a tag, a digest. An
+// IPv6 host is in brackets.
 var imageReference = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9.-]+|\[[a-fA-F0-9:.]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:[._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
 func imagesCheck(d appsv1.Deployment) checked {
@@ -70,7 +71,8 @@ func imagesCheck(d appsv1.Deployment) checked {
 	return lineOf(name, ps).asideIf(d.Status.AvailableReplicas > 0) // A running operator has both images.
 }
 
-// notPulled says in the kubelet's words why the node lacks the image. Empty: it has the image, or is still pulling.
+// notPulled returns the kubelet's message about a failed pull of the pod's image. Empty: the node has the image, or is
+// still pulling it.
 func notPulled(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil && (strings.Contains(w.Reason, "Image") || w.Reason == "RegistryUnavailable" || w.Reason == "SignatureValidationFailed") {
@@ -80,22 +82,22 @@ func notPulled(pod *corev1.Pod) string {
 	return ""
 }
 
-// pullsAgainFor is how long to wait for another pull after a failed one. The kubelet tries again after 10 seconds,
-// and 20 seconds later.
+// pullsAgainFor is how long to wait for another pull after a failed one. The kubelet tries again after 10 seconds, and
+// then after another 20 seconds.
 const pullsAgainFor = 45 * time.Second
 
-// A pull is what was seen so far of pulling the image of a pod.
+// A pull is the state of the pull of a pod's image.
 type pull struct {
-	// failure is why the image was not pulled, in the kubelet's words. Empty: it was pulled, or its first pull has
+	// failure is the kubelet's message about the last failed pull. Empty: the image was pulled, or its first pull has
 	// not ended.
 	failure string
-	// waitsSince is when the kubelet was first seen to wait before it tries again. Zero: it has not waited.
+	// waitsSince is when the kubelet was first seen in ImagePullBackOff. Zero: never.
 	waitsSince time.Time
 	// gaveUp is true if the image will not be pulled soon.
 	gaveUp bool
 }
 
-// seen returns p after a read of pod.
+// seen returns p with what pod shows at the time now.
 func (p pull) seen(pod *corev1.Pod, now time.Time) pull {
 	why, waits := notPulled(pod), waitsFor(pod, "ImagePullBackOff")
 	switch {

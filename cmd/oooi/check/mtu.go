@@ -1,4 +1,4 @@
-// This file checks that VMs get an MTU that the network carries.
+// This file checks that the MTU that VMs get is not larger than the network's.
 
 package check
 
@@ -21,12 +21,11 @@ type mtuFacts struct {
 	network network.Network
 	// nad is the MTU in the current NAD, which new VMs get. 0: not set, or unknown.
 	nad int
-	// links are the MTUs of the running edges' interfaces, by edge number. Multus reports them, but not in all
-	// releases.
+	// links are the MTUs of the running edges' interfaces, by edge number. Not all releases of Multus report them.
 	links map[int]int
 }
 
-// mtuCheck is not ok if oooi's DHCP does not serve the network.
+// mtuCheck returns the line about the MTU of f's network. ok is false if oooi's DHCP does not serve the network.
 func mtuCheck(f mtuFacts) (c checked, ok bool) {
 	n := f.network
 	return lineOf("MTU of "+n.Attachment.String(), mtuProblems(f)), slices.Contains(n.Services, network.ServiceDHCP)
@@ -53,8 +52,8 @@ func mtuProblems(f mtuFacts) problem.Problems {
 	return nil
 }
 
-// mtuNetworks returns the networks of the plan in force, else those of the current plan, with the MTU of their current
-// NADs. There are none if the current plan already has a problem about an MTU. links are as in readLinks.
+// mtuNetworks returns the MTUs of inForce, the networks of the plan in force. If there are none, it uses those of now, the
+// plan that current objects give. links are from readLinks. If now has a problem about an MTU, the result is empty.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce
@@ -79,8 +78,8 @@ func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]
 	return out
 }
 
-// readLinks reads the MTU of each edge's interface, by the network's label and the edge's number. Without the right to
-// list pods, it is empty.
+// readLinks returns the MTU of each edge's interface, by the network's label and the edge's number. If pods cannot be
+// listed, it is empty.
 func readLinks(ctx context.Context, api client.Reader, ns string) map[string]map[int]int {
 	var list corev1.PodList
 	out := map[string]map[int]int{}

@@ -31,11 +31,11 @@ import (
 )
 
 const (
-	// triedWithin limits the time of the pod, including the pull of its image and its attachment.
+	// triedWithin limits how long the pod may exist, including the pull of its image and its attachment to the network.
 	triedWithin = 3 * time.Minute
 	// looksEach is how often the state of the pod is read.
 	looksEach = 500 * time.Millisecond
-	// deletedWithin limits the time of its deletion, which also follows an interrupt.
+	// deletedWithin limits how long the deletion of the pod may take. The pod is also deleted after an interrupt.
 	deletedWithin = 10 * time.Second
 )
 
@@ -43,11 +43,11 @@ const (
 type trier struct {
 	api  client.Client
 	logs source.LogReader
-	// address of the pod. Zero: a free one.
+	// address is the pod's address on the network. Zero: a free one.
 	address netip.Addr
-	// node on which the pod runs. Empty: any node on which edges can run.
+	// node is the node on which the pod runs. Empty: any node on which edges can run.
 	node string
-	// failover is true to evict an edge, too, and to measure how long VMs have no edge.
+	// failover is true to evict an edge as well, and to measure how long VMs have no edge.
 	failover bool
 	// evicts says when the edge is evicted.
 	evicts evictionTimes
@@ -151,7 +151,8 @@ func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out 
 	return out, nil
 }
 
-// run starts the pod with more arguments, calls wait, and reads the results.
+// run creates the pod that acts as a VM on n, calls wait, returns the results that the pod wrote, and deletes the pod.
+// more are arguments of the pod.
 func (t trier) run(ctx context.Context, ns string, n network.Network, address netip.Addr, wait func(context.Context, *corev1.Pod) error, more ...string) ([]checked, error) {
 	edge, err := t.edgeOf(ctx, ns, n)
 	if err != nil {
@@ -189,7 +190,7 @@ func (t trier) logOf(ctx context.Context, pod *corev1.Pod) ([]byte, error) {
 	return io.ReadAll(log)
 }
 
-// edgeOf returns the pod spec in the Deployment of an edge of n.
+// edgeOf returns the pod spec from the Deployment of an edge of n.
 func (t trier) edgeOf(ctx context.Context, ns string, n network.Network) (corev1.PodSpec, error) {
 	for _, e := range n.Edges {
 		var d appsv1.Deployment
@@ -252,7 +253,7 @@ func podState(pod *corev1.Pod) string {
 	return "it is " + string(pod.Status.Phase)
 }
 
-// replace creates o, in place of one that an earlier check left.
+// replace creates o. It first deletes an object of the same name that an earlier check left.
 func (t trier) replace(ctx context.Context, o client.Object) error {
 	err := wait.PollUntilContextTimeout(ctx, looksEach, deletedWithin, true, func(ctx context.Context) (bool, error) {
 		err := t.api.Create(ctx, o)
@@ -267,7 +268,8 @@ func (t trier) replace(ctx context.Context, o client.Object) error {
 	return err
 }
 
-// remove deletes objects. If it fails, the pod ends by itself, and the objects are deleted with the plan.
+// remove deletes objects, the last first. If that fails, the pod ends after triedWithin, and the objects are deleted
+// together with the plan's ConfigMap, which owns them.
 func (t trier) remove(ctx context.Context, objects []client.Object) {
 	ctx, cancel := context.WithTimeout(ctx, deletedWithin)
 	defer cancel()

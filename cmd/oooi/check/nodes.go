@@ -1,4 +1,4 @@
-// This file decides whether nodes have room for the edges of a network. It is pure.
+// This file decides whether nodes have enough free resources for the edges of a network. It is pure.
 
 package check
 
@@ -23,8 +23,8 @@ type placeable struct {
 	served bool
 }
 
-// nodeChecks checks networks of one hosted cluster one after the other, because the edges of one leave less room for
-// the next. Running edges do not count: the question is where edges can run.
+// nodeChecks returns a line for each of networks, which belong to one hosted cluster. The edges of a network leave less
+// room for those of the next. The resources of running edges count as free: the question is where edges can run.
 func nodeChecks(networks []placeable, c placement.Capacity) (out []checked) {
 	free := freeOf(c, networks)
 	for _, p := range networks {
@@ -35,7 +35,7 @@ func nodeChecks(networks []placeable, c placement.Capacity) (out []checked) {
 	return out
 }
 
-// freeOf returns the resources of each node that pods do not request, without the edges of networks.
+// freeOf returns the free resources of each node. What the running edges of networks request counts as free.
 func freeOf(c placement.Capacity, networks []placeable) map[string]corev1.ResourceList {
 	return c.Free(func(p placement.Pod) bool {
 		return slices.ContainsFunc(networks, func(x placeable) bool { return p.Namespace == x.namespace && isEdge(p.Labels) })

@@ -1,4 +1,4 @@
-// This file checks whether the operator decides and has its rights. An available pod proves neither.
+// This file checks whether the operator has a leader and its rights. An available pod proves neither.
 
 package check
 
@@ -20,10 +20,10 @@ import (
 )
 
 type operatorFacts struct {
-	// known is true if there is exactly one such Deployment, and it has an available pod.
+	// known is true if there is exactly one Deployment of the operator, and it has an available pod.
 	known     bool
 	namespace string
-	// leader is the Lease of the pod that decides. If leaderErr is nil, too, there is none.
+	// leader is the Lease of leader election. It is nil if the Lease does not exist or, if leaderErr is set, cannot be read.
 	leader    *coordinationv1.Lease
 	leaderErr error
 	lacks     []string
@@ -46,7 +46,7 @@ func neededRights() []authorizationv1.ResourceAttributes {
 	}
 }
 
-// readOperator reads further facts. Its questions about rights create no objects.
+// readOperator reads the facts about the operator in installed. The reviews of its rights are not stored.
 func readOperator(ctx context.Context, api client.Reader, installed installation) (f operatorFacts) {
 	d, none := installed.operator()
 	if none != nil {
@@ -83,7 +83,7 @@ func readOperator(ctx context.Context, api client.Reader, installed installation
 
 func operatorChecks(f operatorFacts, now time.Time) []checked {
 	if !f.known {
-		return nil // There is a failure already.
+		return nil // installationChecks returns a failure for it.
 	}
 	var leads, rights problem.Problems
 	switch {
@@ -103,7 +103,7 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 	return []checked{lineOf("operator leader", leads), lineOf("operator's rights", rights)}
 }
 
-// leaderSlack is how much clocks may differ.
+// leaderSlack is how much the clocks of this host and of the leader may differ.
 const leaderSlack = time.Minute
 
 func held(l coordinationv1.Lease, now time.Time) bool {

@@ -1,4 +1,4 @@
-// This file decides the pod that acts as a VM, and its address. It is pure.
+// This file builds the pod that acts as a VM, and chooses its address. It is pure.
 
 package check
 
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// addressToTry returns asked, else the last free address of the pool, if another one is left. The DHCP server probes
-// for an address before it offers it, so no VM gets this one meanwhile.
+// addressToTry returns asked if it is set, else the last free address of the DHCP pool. It returns an error if the pool
+// would then be exhausted. The DHCP server probes for an address before it offers it, so no VM gets this one meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
 	args := problem.Args{"address": {asked.String()}, "cidr": {n.CIDR.String()}, "network": {n.Attachment.String()}}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
@@ -54,10 +54,10 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	return free[0], nil
 }
 
-// isFailover is true for the container that each edge has with the image of edges.
+// isFailover reports whether c is the failover agent, a container that each edge has and that runs the image of edges.
 func isFailover(c corev1.Container) bool { return c.Name == wire.Failover }
 
-// onNode returns an affinity, or nil for no name.
+// onNode returns the affinity of a pod that must run on node. Empty node: nil.
 func onNode(node string) *corev1.Affinity {
 	if node == "" {
 		return nil
@@ -68,8 +68,8 @@ func onNode(node string) *corev1.Affinity {
 	}}}
 }
 
-// tryObjects returns the pod that acts as a VM on network n, after the objects that it needs. The plan owns them. edge
-// has a container for which isFailover is true. more are arguments of the pod.
+// tryObjects returns the objects that the pod that acts as a VM on n needs, and the pod as the last. They are owned by
+// plan. edge is the pod spec of an edge, with the container isFailover. more are arguments of the pod.
 func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
 	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)
 	if ok {
@@ -94,7 +94,8 @@ func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, e
 	return out
 }
 
-// tryPod returns a pod that is placed and confined as an edge's pod. It has neither a token nor an edge's addresses.
+// tryPod returns a pod with the image, the placement, the resources and the security context of edge. It has neither a
+// token nor an edge's addresses. plan is the name of the ConfigMap with the plan.
 func tryPod(n network.Network, plan string, edge corev1.PodSpec) *corev1.Pod {
 	const volume = "plan"
 	image := edge.Containers[slices.IndexFunc(edge.Containers, isFailover)]

@@ -1,4 +1,5 @@
-// This file reads the objects from which `oooi check` derives plans: of each hosted cluster, and those that all share.
+// This file reads the objects from which `oooi check` derives plans: those of each hosted cluster, and those that all
+// hosted clusters share.
 
 package check
 
@@ -17,7 +18,8 @@ import (
 // readAtOnce is how many hosted clusters are read at the same time.
 const readAtOnce = 8
 
-// A worldRead has the objects from which the operator would decide, and what could not be read of each hosted cluster.
+// A worldRead has all objects from which the operator would derive plans. unread says, for each hosted cluster, what could
+// not be read.
 type worldRead struct {
 	dump   *files.Dump
 	unread map[client.ObjectKey][]string
@@ -28,7 +30,7 @@ type readPart struct {
 	unread  []string
 }
 
-// read reads further objects. A missing object is not a fault.
+// read adds the objects that what selects to p, and returns them. A missing object is not an error.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
 	if err != nil {
@@ -39,7 +41,8 @@ func (p *readPart) read(ctx context.Context, api client.Reader, what source.Want
 	return found
 }
 
-// readWorld reads the objects of all clusters, since a conflict may be with any of them, and those that they share.
+// readWorld reads the objects of all hosted clusters, because a network of one may conflict with a network of any other.
+// It also reads the objects that they share.
 func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluster) worldRead {
 	parts := make([]readPart, len(all)+1)
 	var g errgroup.Group
@@ -74,7 +77,7 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 
 func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p readPart) {
 	if hc.Object == nil {
-		return p // The report of its state says why.
+		return p // status.Read reports that the HostedCluster cannot be read.
 	}
 	p.objects = append(p.objects, *hc.Object)
 	running, err := hcp.ReadLiveCluster(hc.Object)
@@ -90,7 +93,7 @@ func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p
 	return p
 }
 
-// clusters returns the hosted clusters of the dump, which has everything that exists.
+// clusters returns the hosted clusters in w.dump. A cluster of which something could not be read is Partial.
 func (w worldRead) clusters() []hcp.Objects {
 	all := w.dump.Clusters()
 	for i := range all {

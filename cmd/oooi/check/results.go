@@ -1,5 +1,5 @@
-// This file decides what `oooi check` says about the facts. It is pure. What the operator would refuse is decided by
-// the same code as the operator's plan, and never here.
+// This file derives the lines of `oooi check` from facts. It is pure. What the operator would refuse is not decided here,
+// but by the operator's own code.
 
 package check
 
@@ -28,7 +28,7 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// checkVersion is the version of the checks as JSON. Fields are only added within a version.
+// checkVersion is the version of the JSON output. Within a version, fields are added, but not renamed or removed.
 const checkVersion = "v1"
 
 // A checkReport is the output of `oooi check -o json`. Scripts rely on it.
@@ -37,7 +37,7 @@ type checkReport struct {
 	Groups  []checks `json:"groups"`
 }
 
-// checks are the lines about one thing.
+// checks are the lines about one subject, such as the installation or one hosted cluster.
 type checks struct {
 	Title  string    `json:"title"`
 	Checks []checked `json:"checks"`
@@ -52,7 +52,7 @@ type checked struct {
 	Page string `json:"page,omitempty"`
 	// Problems that Why explains.
 	Problems problem.Problems `json:"problems,omitempty"`
-	// aside is true if the line does not decide the exit code although it is unknown.
+	// aside is true if the exit code ignores that the verdict is unsure.
 	aside bool
 }
 
@@ -76,7 +76,7 @@ func (c checked) String() string {
 	return out
 }
 
-// lineOf returns a line, with the worst problem first, which decides the verdict.
+// lineOf returns the line for the problems in found, the worst first. The worst one decides the verdict.
 func lineOf(name string, found problem.Problems) checked {
 	c := checked{Name: name, Verdict: fine, Problems: found.BySeverity()}
 	var texts []string
@@ -93,13 +93,13 @@ func lineOf(name string, found problem.Problems) checked {
 	return c
 }
 
-// asideIf keeps c from deciding the exit code while it is unknown, if aside is true.
+// asideIf returns c. If aside is true and the verdict is unsure, the exit code ignores c.
 func (c checked) asideIf(aside bool) checked {
 	c.aside = aside && c.Verdict == unsure
 	return c
 }
 
-// verdictOf returns the verdict of a line whose worst problem has this severity. Waiting is fine: HyperShift will
+// verdictOf returns the verdict of a line whose worst problem has severity s. Waiting is fine, because HyperShift will
 // publish what the plan waits for.
 func verdictOf(s problem.Severity) outcome {
 	switch s {
@@ -110,14 +110,14 @@ func verdictOf(s problem.Severity) outcome {
 	case problem.SeverityInfo, problem.SeverityWaiting:
 		return fine
 	}
-	return unsure // Also a severity of a newer version.
+	return unsure // A newer operator may report severities that this program does not know.
 }
 
 func found(c problem.Cause, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{}, args)}
 }
 
-// about is found with a subject.
+// about returns a problem like found, with a subject.
 func about(c problem.Cause, kind, namespace, name string, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{Kind: kind, Namespace: namespace, Name: name}, args)}
 }
@@ -190,7 +190,7 @@ func (f installation) operator() (d appsv1.Deployment, none problem.Problems) {
 	return d, nil
 }
 
-// policyProblems are about the admission policies. A policy without a binding refuses nothing.
+// policyProblems returns the problems of the admission policies. A policy without a binding refuses nothing.
 func policyProblems(f installation) problem.Problems {
 	if f.policiesErr != nil {
 		return found(problem.Unread, failed(f.policiesErr))
@@ -217,12 +217,12 @@ func policyProblems(f installation) problem.Problems {
 
 type clusterFacts struct {
 	name string
-	// planned is what the operator would decide now. Nil: the cluster has not opted in, or cannot be read.
+	// planned is the plan that the operator would derive now. Nil: the cluster has not opted in, or cannot be read.
 	planned *plan.Planned
 	status  status.Output
 	// read is true if the HostedCluster was read, and optedIn if it opted in.
 	read, optedIn bool
-	// partial is true if other hosted clusters are unknown.
+	// partial is true if other hosted clusters cannot be listed.
 	partial bool
 	// unread says what is missing for the plan.
 	unread []string
@@ -281,7 +281,7 @@ func reportChecks(f clusterFacts) (out []checked) {
 	return out
 }
 
-// plans reports whether the current plan has p's cause and subject, so that another line has the problem.
+// plans reports whether the current plan has a problem with p's cause and subject. planChecks has a line for it then.
 func (f clusterFacts) plans(p problem.Problem) bool {
 	return f.planned != nil && slices.ContainsFunc(f.planned.Problems, func(x problem.Problem) bool {
 		return x.Cause == p.Cause && x.Subject == p.Subject
@@ -307,7 +307,7 @@ func planChecks(p plan.Planned, partial bool) (out []checked) {
 	return out
 }
 
-// faultOf says why an edge is not ready or does not serve.
+// faultOf returns a problem that says why e is not ready or does not serve. Nil: no reason is known.
 func faultOf(e status.Edge) problem.Problems {
 	if e.NotServing == "" {
 		return nil
@@ -356,8 +356,8 @@ func backendProblems(t status.Target) problem.Problems {
 	return found(problem.BackendFault, problem.Args{"error": {t.Health}})
 }
 
-// edgeChecks returns the results of each ready edge's own test: it connects to the API server over TLS through its own
-// proxy. Reports of other edges may be old.
+// edgeChecks returns the results of the test that each edge repeats: the edge connects to the API server over TLS through
+// its own proxy. Edges that are not ready are left out, because their reports may be old.
 func edgeChecks(n status.Network) (out []checked) {
 	for _, e := range n.Edges {
 		if e.Ready != explain.Yes {

@@ -13,7 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An untriedError is a problem that prevents a trial.
+// An untriedError is the problem because of which a network was not tried.
 type untriedError struct{ problem problem.Problem }
 
 func (e untriedError) Error() string { return explain.Problem(e.problem).String() }
@@ -45,7 +45,7 @@ func readTrials(text []byte) (out []checked, err error) {
 	return out, nil
 }
 
-// readTrialStart is zero while the pod has written nothing.
+// readTrialStart returns the first line of the pod's log that reports the start of a trial. Zero: there is none yet.
 func readTrialStart(text []byte) (start network.TrialStart) {
 	for line := range bytes.Lines(text) {
 		if json.Unmarshal(line, &start) == nil && start.Uses != "" {

@@ -1,4 +1,5 @@
-// This file is for API servers with other names for some kinds. Package hcp/apirewrite decides what is renamed.
+// This file has the flag --api-rules, for API servers that use other names for some kinds. Package hcp/apirewrite decides
+// what is renamed.
 
 package command
 
@@ -13,10 +14,10 @@ import (
 	"github.com/cldmnky/oooi/hcp/manifest"
 )
 
-// EnvAPIRules sets flag --api-rules, because an OLM Subscription cannot set flags.
+// EnvAPIRules is the environment variable with the default of --api-rules. An OLM Subscription can set only variables.
 const EnvAPIRules = "OOOI_API_RULES"
 
-// A RulesFlag is the flag --api-rules, and its result.
+// A RulesFlag is the value of the flag --api-rules, the name of a file.
 type RulesFlag struct{ file string }
 
 // Add adds the flag to a command.
@@ -25,7 +26,7 @@ func (f *RulesFlag) Add(c *cobra.Command) {
 		"`file` that maps kinds, such as those of KubeVirt, to other names in the API server; see docs/clients.md (default: $"+EnvAPIRules+", then none)")
 }
 
-// Read returns nil without rules. An error names the file and the line.
+// Read reads the rules from the file. It returns nil if the flag is not set. An error names the file and the line.
 func (f *RulesFlag) Read() (*apirewrite.Rules, error) {
 	if f.file == "" {
 		return nil, nil
@@ -41,7 +42,7 @@ func (f *RulesFlag) Read() (*apirewrite.Rules, error) {
 	return rules, nil
 }
 
-// Reading returns a function that reads files with objects, which may have the API server's names.
+// Reading returns the function that reads objects from files. It renames kinds that have the API server's names.
 func (f *RulesFlag) Reading() (source.Reading, error) {
 	rules, err := f.Read()
 	if err != nil || rules == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// ClusterFlags are the flags for access to the management cluster, with the names that kubectl uses.
+// ClusterFlags are the flags that select a management cluster and a namespace. They have the names of kubectl's flags.
 type ClusterFlags struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
@@ -36,8 +36,8 @@ func (f *ClusterFlags) Add(c *cobra.Command) {
 	f.Rules.Add(c)
 }
 
-// Named reads the argument NAME or NAMESPACE/NAME. The namespace is empty if neither the argument nor the flag names
-// one. An empty name is for each HostedCluster that opted in, in the flag's namespace or in all.
+// Named parses the argument NAME or NAMESPACE/NAME of a HostedCluster. The namespace is empty if neither the argument nor
+// --namespace sets it. Without an argument, the name is empty, which means each HostedCluster that opted in.
 func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	key := client.ObjectKey{Namespace: f.overrides.Context.Namespace}
 	if len(args) == 0 {
@@ -56,7 +56,8 @@ func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// Find finds the namespace of a name, first in the kubeconfig's namespace.
+// Find returns named with its namespace. If it has none, Find looks for the HostedCluster first in the kubeconfig's
+// namespace, and then in all. An empty name is returned unchanged.
 func (f *ClusterFlags) Find(ctx context.Context, api client.Reader, named client.ObjectKey) (client.ObjectKey, error) {
 	if named.Name == "" || named.Namespace != "" {
 		return named, nil
@@ -74,7 +75,8 @@ func (f *ClusterFlags) loader() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, &f.overrides)
 }
 
-// Config returns the configuration for the API server.
+// Config returns the configuration of a client for the API server that the flags select. The client renames as --api-rules
+// says.
 func (f *ClusterFlags) Config() (*rest.Config, error) {
 	rules, err := f.Rules.Read()
 	if err != nil {
@@ -87,11 +89,11 @@ func (f *ClusterFlags) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	config.QPS = -1 // The API server limits clients itself. Callers limit how much they read at one time.
+	config.QPS = -1 // No client-side limit: the API server has limits, and commands limit what they read at one time.
 	return apiproxy.Renamed(config, rules)
 }
 
-// Open returns a client for reads from the API server.
+// Open returns a client with the configuration of Config, for reads only.
 func (f *ClusterFlags) Open() (client.Reader, error) {
 	config, err := f.Config()
 	if err != nil {
@@ -100,7 +102,7 @@ func (f *ClusterFlags) Open() (client.Reader, error) {
 	return NewClient(config)
 }
 
-// NewClient returns a client.
+// NewClient returns a client that knows the types of source.NewScheme.
 func NewClient(config *rest.Config) (client.Client, error) {
 	scheme, err := source.NewScheme()
 	if err != nil {
@@ -109,10 +111,10 @@ func NewClient(config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// completesWithin is how long a shell waits for names.
+// completesWithin limits how long the completion of a name may take.
 const completesWithin = 3 * time.Second
 
-// CompleteClusters completes HostedClusters that opted in and that the user may read.
+// CompleteClusters returns a function that completes the names of HostedClusters that opted in.
 func CompleteClusters(cluster *ClusterFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -9,7 +9,7 @@ import (
 
 // The exit codes of all commands other than 0. Scripts rely on them.
 const (
-	// ExitNoAnswer: the command could not do its work. An error without a code of its own has this code.
+	// ExitNoAnswer: the command could not do its work. It is the code of each error that is not an ExitError.
 	ExitNoAnswer = 1
 	// ExitFault: the user must fix something.
 	ExitFault = 2
@@ -23,7 +23,8 @@ type ExitMeaning struct {
 	Meaning string
 }
 
-// ExitMeanings are the meanings for all commands. Only a program that `oooi access` runs has further ones.
+// ExitMeanings returns the meanings of the exit codes of all commands. If `oooi access` runs a program, it has further
+// codes.
 func ExitMeanings() []ExitMeaning {
 	return []ExitMeaning{
 		{0, "Done. Depending on the command: nodes can boot, all networks would be served, no check failed, or lint found nothing. Warnings are possible."},
@@ -43,7 +44,7 @@ func WorseExit(a, b int) int {
 
 var ErrInterrupted = errors.New("interrupted")
 
-// An ExitError ends the program with this code. If err is nil, nothing is written to standard error.
+// An ExitError is the error of a command that ends with the exit code Code.
 type ExitError struct {
 	Code int
 	err  error
@@ -60,7 +61,7 @@ func (e ExitError) Error() string {
 	return e.err.Error()
 }
 
-// ExitCode writes to complaints why a command ended, and returns its exit code.
+// ExitCode returns the exit code of a command that returned err. It writes the text of err to complaints, if there is one.
 func ExitCode(err error, complaints io.Writer) int {
 	if err == nil {
 		return 0

@@ -1,4 +1,4 @@
-// This file has the flag -o, and writes values in formats for scripts.
+// This file has the flag -o, and writes values as JSON or YAML.
 
 package command
 
@@ -27,10 +27,10 @@ type FormatFlag struct {
 	of    []string
 }
 
-// Add adds the flag with all formats.
+// Add adds the flag to c, with the formats text (the default), JSON and YAML.
 func (f *FormatFlag) Add(c *cobra.Command) { f.AddOf(c, FormatText, formatJSON, formatYAML) }
 
-// AddOf adds the flag with these formats, the first as default.
+// AddOf adds the flag to c, with the formats in of. The first is the default.
 func (f *FormatFlag) AddOf(c *cobra.Command, of ...string) {
 	f.value, f.of = of[0], of
 	c.Flags().VarP(f, "output", "o", "`format` of the output: "+f.Type())
@@ -55,8 +55,8 @@ func (f *FormatFlag) Set(value string) error {
 	return nil
 }
 
-// WriteData writes v as one line of JSON, or as one document of YAML. A character that is not printable becomes an
-// escape in JSON, and U+FFFD in YAML.
+// WriteData writes v as one line of JSON, or as one document of YAML if that is format. A character that is not printable
+// becomes an escape in JSON, and U+FFFD in YAML.
 func WriteData(w io.Writer, format string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -1,8 +1,8 @@
-// This file names parts of the operator's pod: its environment variables, and the Lease of the leader.
+// This file has the names of the environment variables of the operator's pod, and of its Lease for leader election.
 
 package command
 
-// The environment of the operator's pod.
+// The environment variables of the operator's pod: its namespace, its ServiceAccount, and the images that edges run.
 const (
 	EnvNamespace      = "POD_NAMESPACE"
 	EnvServiceAccount = "SERVICE_ACCOUNT"

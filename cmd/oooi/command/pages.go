@@ -1,17 +1,17 @@
-// This file knows where the documentation is: at the tag of the release. A program that was not released links to the
+// This file has the URLs of the documentation. A released program links to the pages at its tag, any other program to the
 // newest pages.
 
 package command
 
 import "github.com/cldmnky/oooi/version"
 
-// Docs is the URL of the pages, with a slash at its end. It does not change.
+// Docs is the URL of the directory with the pages. It ends with a slash.
 var Docs = pagesOf(version.Tag())
 
-// ProblemsPage has a row for each reason. Its anchor is the reason in lower case.
+// ProblemsPage is the URL of the page that explains each reason. The anchor of a reason is its name in lower case.
 var ProblemsPage = Docs + "problems.md"
 
-// pagesOf returns the URL of the pages of a tag. Empty tag: the newest pages.
+// pagesOf returns the URL of the pages at a Git tag. Empty: that of the newest pages.
 func pagesOf(tag string) string {
 	if tag == "" {
 		tag = "main"

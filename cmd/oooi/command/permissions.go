@@ -1,5 +1,5 @@
-// This file has the flags of the management cluster's administrator. Each has an environment variable, because an OLM
-// Subscription cannot set flags.
+// This file has the --permit flags, with which the administrator of the management cluster limits what annotations may
+// request. Each has an environment variable, because an OLM Subscription cannot set flags.
 
 package command
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// PermissionFlags are the values of settings.PermissionFlags, by name.
+// PermissionFlags are the values of the flags in settings.PermissionFlags, by the flag's name.
 type PermissionFlags map[string]*string
 
 // AddPermissionFlags adds the flags to c.
@@ -24,7 +24,7 @@ func AddPermissionFlags(c *cobra.Command) PermissionFlags {
 	return values
 }
 
-// Parse reads the flags.
+// Parse returns the permissions that the flags set. An error names the flag.
 func (values PermissionFlags) Parse() (network.Permissions, error) {
 	var p network.Permissions
 	for _, f := range settings.PermissionFlags() {

@@ -1,5 +1,5 @@
-// Package command has what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for
-// terminals, and links to the pages. This file builds the root command.
+// Package command contains what the subcommands of oooi share: flags, the connection to the cluster, exit codes, text for
+// terminals, and links to the documentation. This file builds the root command.
 package command
 
 import (
@@ -18,7 +18,8 @@ import (
 
 const pluginPrefix = "kubectl-"
 
-// Main runs the command oooi with these subcommands, and exits.
+// Main runs the command oooi with these subcommands, and exits with the code of ExitCode. SIGINT and SIGTERM cancel the
+// command's context.
 func Main(subcommands ...*cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := New(subcommands...).ExecuteContext(ctx)

@@ -1,4 +1,4 @@
-// This file writes lines that are safe for a terminal, whatever values from the cluster they contain.
+// This file writes lines that are safe for a terminal, even if values in them come from an attacker.
 
 package command
 
@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Section writes a title if n lines follow.
+// Section writes an empty line and title. If n is 0, it writes nothing: no lines follow.
 func Section(w io.Writer, title string, n int) {
 	if n > 0 {
 		Line(w, "")
@@ -19,18 +19,18 @@ func Section(w io.Writer, title string, n int) {
 	}
 }
 
-// Line writes one line. The values of format may contain anything.
+// Line formats as fmt.Printf does, and writes the result as one line that is safe for a terminal.
 func Line(w io.Writer, format string, values ...any) {
 	fmt.Fprintln(w, Printable(fmt.Sprintf(format, values...)))
 }
 
-// Printable makes s safe for a terminal: characters that are not printable, such as control and bidi characters, tabs
-// and newlines, become U+FFFD. An attacker may control an edge, and so the text in a Lease or a condition.
+// Printable returns s with each character that is not printable replaced by U+FFFD, such as control and bidi characters,
+// tabs and newlines. An attacker who controls an edge controls texts in Leases and conditions.
 func Printable(s string) string {
 	return strings.ReplaceAll(printableLines(s), "\n", string(unicode.ReplacementChar))
 }
 
-// printableLines keeps line breaks.
+// printableLines does the same as Printable, but keeps line breaks.
 func printableLines(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {
@@ -40,11 +40,12 @@ func printableLines(s string) string {
 	}, s)
 }
 
-// Complain writes to standard error. The text may contain anything: an API server did not check names in files.
+// Complain writes "oooi: " and text to w, standard error. It makes text safe for a terminal: it may contain names from
+// files, which no API server has checked.
 func Complain(w io.Writer, text string) { fmt.Fprintln(w, "oooi: "+printableLines(text)) }
 
-// Escaped returns JSON with an escape for each character that is not printable: JSON allows C1 control and bidi
-// characters.
+// Escaped returns the JSON b with each character that is not printable replaced by an escape. JSON allows C1 control and
+// bidi characters.
 func Escaped(b []byte) []byte {
 	var out []byte
 	for _, r := range string(b) {

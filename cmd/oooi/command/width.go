@@ -17,8 +17,8 @@ import (
 // helpWidth is the width of help in columns.
 const helpWidth = 80
 
-// WriteText writes lines for people, with any values. It wraps them at the width of a terminal, or at COLUMNS for a
-// pipe, if that is set.
+// WriteText writes text for people, and makes it safe for a terminal. It wraps lines at the terminal's width. If w is not
+// a terminal, it wraps them at $COLUMNS, if that is set.
 func WriteText(w io.Writer, text string) error {
 	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -33,8 +33,9 @@ func WriteText(w io.Writer, text string) error {
 // gap matches the space between two columns of a line.
 var gap = regexp.MustCompile(`\S  +`)
 
-// Wrap breaks lines of text that have more than columns characters, at spaces. The rest is indented as the line, or as
-// its second column. It does not break a word, or a row of a table with more columns. 0 columns break nothing.
+// Wrap breaks lines of text that have more than columns characters, at spaces. Two or more spaces separate the columns of
+// a line. The rest is indented like the line or, if the line has two columns, like the second one. A line with more
+// columns is a row of a table, and is not broken. Wrap never breaks a word. If columns is 0, it returns text.
 func Wrap(text string, columns int) string {
 	if columns <= 0 {
 		return text
@@ -71,7 +72,8 @@ func wrapLine(out *strings.Builder, line string, indent, columns int) {
 	out.WriteString(line)
 }
 
-// lastSpace returns the position of the last space after start within columns, else of the next space. -1: there is none.
+// lastSpace returns the position of the last space in line after start and within columns, else of the next space. It
+// returns -1 if there is none.
 func lastSpace(line string, start, columns int) int {
 	at, column := -1, 0
 	for i, r := range line {
@@ -90,6 +92,6 @@ func wrapHelp(c *cobra.Command) {
 		c.SetOut(b)
 		help(c, args)
 		c.SetOut(out)
-		_, _ = io.WriteString(out, Wrap(b.String(), helpWidth)) // There is no better place to report a failed write of help.
+		_, _ = io.WriteString(out, Wrap(b.String(), helpWidth)) // A HelpFunc cannot return an error.
 	})
 }
