@@ -1,5 +1,7 @@
-// Package localaccess is `oooi access`: access from a user's own machine to destinations that a hosted cluster opens
-// on its network. It does not decide what is open. This file has the flags, and composes the parts.
+// Package localaccess implements `oooi access`, which gives programs on a user's own machine access to destinations on the
+// network of a hosted cluster. It runs a local HTTP proxy, which opens a tunnel for each connection: through the access
+// proxy, a container of an edge, to the destination. The access proxy decides which destinations are open, by the annotation
+// management-access. This file has the flags, and connects the parts.
 package localaccess
 
 import (
@@ -28,30 +30,30 @@ import (
 )
 
 const (
-	// accessListens is where `oooi access` listens. commandListens is where it listens if it runs a command: any free
-	// port.
+	// accessListens is the address at which `oooi access` listens by default, and commandListens that with a command. Port 0
+	// is any free port.
 	accessListens, commandListens = "127.0.0.1:3128", "127.0.0.1:0"
 )
 
 type accessRequest struct {
 	cluster command.ClusterFlags
-	// name of the HostedCluster. Zero: proxy is used instead.
+	// name is that of the HostedCluster. Zero: proxy is used instead.
 	name    client.ObjectKey
 	network string
 	// proxy is the "host:port" of an access proxy. Empty: edges of the HostedCluster are used instead.
 	proxy     string
 	tokenFile string
-	// account for which tokens are requested. Zero: none.
+	// account is the ServiceAccount for which tokens are requested. Zero: none.
 	account client.ObjectKey
 	// listen is the address of the local proxy. Empty: the default.
 	listen string
-	// stdio is the "host:port" at which a tunnel for standard input and output ends. Empty: programs connect to
-	// listen.
+	// stdio is the "host:port" of the destination that standard input and output are connected to. Empty: programs connect
+	// to listen.
 	stdio   string
 	command []string
 }
 
-// New returns the command.
+// New returns the command `oooi access`.
 func New() *cobra.Command {
 	var a accessRequest
 	var proxy, account string
@@ -110,7 +112,7 @@ oooi exits with the code of COMMAND, or with 126 or 127 if it cannot start it.`,
 	return c
 }
 
-// arguments reads args, of which dash precede "--". -1: there is no "--".
+// arguments sets the name and the command from args. dash is how many of args precede "--", or -1 if there is no "--".
 func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	names := args
 	if dash >= 0 {
@@ -125,7 +127,7 @@ func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	return err
 }
 
-// flags parses flags with a format, and checks that all flags fit together.
+// flags parses the values of --proxy and --as-account, and checks that all flags can be combined.
 func (a *accessRequest) flags(proxy, account string) (err error) {
 	if proxy != "" {
 		if a.proxy, err = proxyAddress(proxy); err != nil {
@@ -160,7 +162,8 @@ func (a *accessRequest) flags(proxy, account string) (err error) {
 	return nil
 }
 
-// proxyAddress returns the "host:port" of a URL. Errors do not contain the URL, which may have a password.
+// proxyAddress returns the "host:port" of the URL of an access proxy. An error does not contain the URL, which may have a
+// password.
 func proxyAddress(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
@@ -204,7 +207,7 @@ func (a *accessRequest) run(c *cobra.Command) error {
 	if a.stdio != "" {
 		return a.connect(c, open)
 	}
-	// The command decides when it ends. Its tunnels end after it.
+	// A signal does not end the tunnels of a command: they end after the command.
 	ctx, cancel := context.WithCancel(c.Context())
 	if len(a.command) > 0 {
 		cancel()
@@ -257,7 +260,8 @@ func (a *accessRequest) reason(address string, err error) string {
 	return text
 }
 
-// opener opens tunnels through the access proxy of the flag, or through edges. At least one edge is Ready.
+// opener returns an opener of tunnels through the access proxy in --proxy or, without that flag, through edges. It returns
+// an error if no edge is Ready. It calls warn when an edge fails and another one is used.
 func (a *accessRequest) opener(ctx context.Context, warn func(string)) (opener, error) {
 	dialer := dial.Dialer{Proxy: a.proxy, TokenFile: a.tokenFile}
 	open := func(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {

@@ -1,4 +1,4 @@
-// This file copies bytes between a tunnel and a local connection, or standard input and output. Directions end
+// This file copies bytes between a tunnel and a local connection, or standard input and output. The two directions end
 // independently.
 
 package localaccess
@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// silentWithin is how long a local end may be silent after the destination has sent everything. Only data shows whether
-// the destination still receives.
+// silentWithin is how long the local end may send nothing after the destination has closed its direction. Without data, it
+// is unknown whether the destination still receives.
 const silentWithin = 10 * time.Second
 
 type tunnel struct {
 	net.Conn
-	// over is closed when neither direction is open any longer. Nil: that is not known.
+	// over is closed when both directions have ended. Nil: the tunnel cannot report that.
 	over <-chan struct{}
 }
 
 type localEnd struct {
 	in  io.Reader
 	out io.Writer
-	// closeOut closes the direction to the local end.
+	// closeOut closes out. in stays open.
 	closeOut func() error
 }
 
-// A waitingReader knows how long its Read has waited for bytes.
+// A waitingReader is a reader that reports how long its Read has waited for bytes.
 type waitingReader struct {
 	io.Reader
 	since atomic.Pointer[time.Time]
@@ -42,7 +42,7 @@ func (r *waitingReader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// silence returns how long Read has waited. 0: it does not wait.
+// silence returns how long a call of Read has waited. 0: there is no call now.
 func (r *waitingReader) silence() time.Duration {
 	if since := r.since.Load(); since != nil {
 		return time.Since(*since)
@@ -50,9 +50,9 @@ func (r *waitingReader) silence() time.Duration {
 	return 0
 }
 
-// carry copies bytes until both directions have ended, and closes the tunnel. After the destination has sent
-// everything, carry also returns when t.over is closed, or when the local end is silent for silentWithin. An error is
-// about the tunnel, or means that ctx has ended. The caller closes the local end.
+// carry copies bytes between t and local until both directions have ended, and closes t. After the destination has closed
+// its direction, carry also returns when t.over is closed, or when the local end sends nothing for silentWithin. It returns
+// an error if it cannot read from t, or if ctx ends. The caller must close the local end.
 func carry(ctx context.Context, t tunnel, local localEnd) error {
 	defer func() { _ = t.Close() }()
 	type result struct{ read, write error }
@@ -80,7 +80,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 		select {
 		case r := <-down:
 			if r.read != nil || r.write != nil {
-				return r.read // If writing fails, the local end has closed its connection. That is not an error.
+				return r.read // A failed write means that the local end has closed its connection. That is not an error.
 			}
 			if received = true; up == nil {
 				return nil
@@ -90,8 +90,8 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 			if r.read != nil {
 				return nil // The local end has closed its connection.
 			}
-			// The tunnel no longer accepts bytes, and these are lost. Its other direction may still bring the reason
-			// or an answer.
+			// The local end has sent everything, or the tunnel no longer accepts bytes. The destination may still send an
+			// answer, or the reason.
 			if up = nil; received {
 				return nil
 			}
@@ -114,7 +114,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies until from ends. At io.EOF both errors are nil.
+// pump copies bytes from from to to until io.EOF. read is the error of from, and write that of to.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

@@ -1,5 +1,5 @@
-// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy.
-// Failed edges come last, until a later connection shows that they work.
+// This file decides which edges `oooi access` uses: those of a hosted cluster that are Ready and have an access proxy. Edges
+// that failed recently are tried last.
 
 package localaccess
 
@@ -32,20 +32,20 @@ const (
 	edgeReachedWithin = 5 * time.Second
 	// edgeAnswersWithin is how long an edge may take to answer. It dials a destination for at most 3 seconds.
 	edgeAnswersWithin = 5 * time.Second
-	// failedFor is how long a failed edge is tried only after the others, unless it answers before.
+	// failedFor is how long a failed edge is tried only after all others. It ends earlier if the edge answers.
 	failedFor = time.Minute
 )
 
 type accessEdge struct {
 	pod string
-	// network is the label of the network.
+	// network is the value of the network's label (see wire.NetworkLabel).
 	network string
-	// port of the access proxy on the loopback device of the pod.
+	// port is the port of the access proxy on the loopback device of the pod.
 	port  uint16
 	ready bool
 }
 
-// accessEdges returns the edges with an access proxy among pods, by name.
+// accessEdges returns those of pods that have an access proxy, sorted by name.
 func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 	for _, p := range pods {
 		if p.DeletionTimestamp != nil {
@@ -66,8 +66,8 @@ func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 	return out
 }
 
-// usable returns the Ready edges in all on network on, or on every network if on is empty. pods counts edges, also
-// those without an access proxy. An error says what to do.
+// usable returns those of all that are Ready and on network on. An empty on selects every network. pods is the number of
+// all edges, also of those without an access proxy. An error says why no edge is usable, and what to do.
 func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out []accessEdge, err error) {
 	var networks []string
 	for _, e := range all {
@@ -93,17 +93,18 @@ func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out [
 
 // An edgePool opens tunnels through the edges of a hosted cluster. It is safe for concurrent use.
 type edgePool struct {
-	// find returns the edges that are usable now. There is at least one.
+	// find returns the edges that are usable now, at least one, or an error.
 	find func(ctx context.Context) ([]accessEdge, error)
 	// reach opens a connection to the access proxy of an edge.
 	reach func(ctx context.Context, e accessEdge) (net.Conn, error)
-	// left is called when a tunnel is open through edge used after the edges in failed have failed.
+	// left is called when a tunnel was opened through edge used, after the edges in failed have failed. Nil: nothing is
+	// called.
 	left func(failed []accessEdge, why error, used accessEdge)
 
 	mu sync.Mutex
-	// edges that find returned last.
+	// edges are what find returned last.
 	edges []accessEdge
-	// failed has the time of each edge's last failure, by pod. An edge that has answered since is removed.
+	// failed contains the time of each edge's last failure, by pod. Edges that have answered since are removed.
 	failed map[string]time.Time
 }
 
@@ -118,7 +119,8 @@ func (p *edgePool) load(ctx context.Context) error {
 	return nil
 }
 
-// inOrder returns recently failed edges last, and of them the one that failed first before the others.
+// inOrder returns p.edges in the order in which they are tried. Edges that failed recently come last, and of these the one
+// that failed most recently.
 func (p *edgePool) inOrder() []accessEdge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,8 +164,8 @@ func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 
 var errNoEdge = errors.New("no edge of the network is Ready")
 
-// open opens a tunnel on the first network that opens the destination. If no edge of a network answers, that network
-// may be the one. So this error has precedence over a refusal.
+// open opens a tunnel to address through the first network that opens this destination. If no edge of one network answers
+// and the others refuse, it returns the error of the former: that network may open the destination.
 func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
 	var lost, closed error
 	for _, network := range p.networks() {
@@ -174,7 +176,7 @@ func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tun
 		var refused *dial.RefusedError
 		switch isRefused := errors.As(err, &refused); {
 		case isRefused && refused.Status == 403:
-			if closed == nil || refused.Reason == dial.NoVM { // The port is open there.
+			if closed == nil || refused.Reason == dial.NoVM { // NoVM is more specific: this network opens the port.
 				closed = err
 			}
 		case !isRefused && anotherMayDo(err):
@@ -186,7 +188,8 @@ func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tun
 	return tunnel{}, cmp.Or(lost, closed, errNoEdge)
 }
 
-// openOn tries each known edge of a network, and then those that find returns.
+// openOn opens a tunnel through an edge of network. It tries the edges in p.edges, and then any further edges that find
+// returns.
 func (p *edgePool) openOn(ctx context.Context, network string, d dial.Dialer, address string) (tunnel, error) {
 	var tried []accessEdge
 	var why error
@@ -242,10 +245,11 @@ func (p *edgePool) through(ctx context.Context, e accessEdge, d dial.Dialer, add
 	return t, nil
 }
 
-// errForbidden is wrapped by errors about a right that the user lacks.
+// errForbidden is wrapped by errors about missing rights of the user.
 var errForbidden = errors.New("you may not")
 
-// anotherMayDo reports whether another edge may open the tunnel. All edges refuse the same, except for their limits.
+// anotherMayDo reports whether another edge may open the tunnel after err. Refusals are equal at all edges of a network,
+// except those with status 503: an edge has reached its limits.
 func anotherMayDo(err error) bool {
 	var refused *dial.RefusedError
 	if errors.As(err, &refused) {

@@ -1,5 +1,5 @@
-// This file opens connections to the access proxy of an edge through the API server, as `kubectl port-forward` does:
-// over WebSockets, or over SPDY if something in between does not support them. Each has its own connection to the API
+// This file opens connections to the access proxy of an edge through the API server, as `kubectl port-forward` does: over
+// WebSockets, or over SPDY if a proxy in between does not support WebSockets. Each tunnel has its own connection to the API
 // server. On a shared one, a destination that does not read would stall the others.
 
 package localaccess
@@ -28,7 +28,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
-// faultWithin is how long the reason for the end of a connection may take, on another stream.
+// faultWithin is how long to wait for the reason why a connection ended. The reason arrives on another stream.
 const faultWithin = 200 * time.Millisecond
 
 var errEdgeLost = errors.New("the connection to the edge is lost")
@@ -37,11 +37,11 @@ type podForwarder struct {
 	config    *rest.Config
 	pods      kubernetes.Interface
 	namespace string
-	// onlySPDY is true after WebSockets have failed and SPDY has not.
+	// onlySPDY is true once WebSockets have failed and SPDY has worked.
 	onlySPDY atomic.Bool
 }
 
-// reach opens a connection to the access proxy of an edge.
+// reach opens a connection to the access proxy of e. It returns early if ctx ends.
 func (f *podForwarder) reach(ctx context.Context, e accessEdge) (net.Conn, error) {
 	type result struct {
 		conn *forwarded
@@ -68,7 +68,7 @@ func (f *podForwarder) reach(ctx context.Context, e accessEdge) (net.Conn, error
 	}
 }
 
-// open takes no context, because client-go does not.
+// open opens a connection to the access proxy of e. It takes no context, because the functions of client-go take none.
 func (f *podForwarder) open(e accessEdge) (*forwarded, error) {
 	at := f.pods.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.namespace).Name(e.pod).SubResource("portforward").URL()
 	streams, err := f.upgrade(at)
@@ -110,7 +110,8 @@ func (f *podForwarder) upgrade(at *url.URL) (httpstream.Connection, error) {
 	return nil, err
 }
 
-// A statusOf keeps the status of the last answer, which errors about an upgrade lack.
+// A statusOf is a RoundTripper that keeps the status code of the last answer. Errors about a failed upgrade do not contain
+// it.
 type statusOf struct {
 	next http.RoundTripper
 	code int
@@ -125,11 +126,11 @@ func (s *statusOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A forwarded connects to a port of a pod. It implements net.Conn.
+// A forwarded is a connection to a port of a pod. It implements net.Conn.
 type forwarded struct {
 	streams httpstream.Connection
 	data    httpstream.Stream
-	// over is closed when the other side has closed both directions. fault then says why. Empty: the end was normal.
+	// over is closed when the other side has closed both directions. fault then says why. Empty: no error ended them.
 	over  chan struct{}
 	fault string
 
@@ -138,7 +139,7 @@ type forwarded struct {
 	expiry *time.Timer
 }
 
-// newForwarded opens the two streams of a connection.
+// newForwarded opens the two streams of a connection to port: one for data, and one for the error that ends it.
 func newForwarded(streams httpstream.Connection, port uint16) (*forwarded, error) {
 	headers := http.Header{}
 	headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))
@@ -164,11 +165,11 @@ func newForwarded(streams httpstream.Connection, port uint16) (*forwarded, error
 	return c, nil
 }
 
-// Over is closed when the connection has ended in both directions.
+// Over returns a channel that is closed when both directions of the connection have ended.
 func (c *forwarded) Over() <-chan struct{} { return c.over }
 
-// Read implements net.Conn. It returns io.EOF if the other side has ended, and another error if the connection is
-// lost.
+// Read implements net.Conn. It returns io.EOF if the other side has closed its direction, and another error if the
+// connection is lost.
 func (c *forwarded) Read(b []byte) (int, error) {
 	n, err := c.data.Read(b)
 	if err != io.EOF {
@@ -204,7 +205,7 @@ func (c *forwarded) Write(b []byte) (int, error) {
 	}
 }
 
-// CloseWrite tells the other side that no more data follows. Its data can still be read.
+// CloseWrite closes the direction to the other side. Its data can still be read.
 func (c *forwarded) CloseWrite() error { return c.data.Close() }
 
 // Close implements net.Conn. It does not wait for unwritten data.
@@ -213,7 +214,7 @@ func (c *forwarded) Close() error {
 	return nil
 }
 
-// SetDeadline closes the connection at this time. Zero: never.
+// SetDeadline implements net.Conn, but at this time it closes the connection. Zero: never.
 func (c *forwarded) SetDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,8 +233,8 @@ func (c *forwarded) SetReadDeadline(at time.Time) error { return c.SetDeadline(a
 // SetWriteDeadline does the same as SetDeadline.
 func (c *forwarded) SetWriteDeadline(at time.Time) error { return c.SetDeadline(at) }
 
-// LocalAddr implements net.Conn. There is none.
+// LocalAddr implements net.Conn. It returns an empty address.
 func (c *forwarded) LocalAddr() net.Addr { return &net.TCPAddr{} }
 
-// RemoteAddr implements net.Conn. There is none.
+// RemoteAddr implements net.Conn. It returns an empty address.
 func (c *forwarded) RemoteAddr() net.Addr { return &net.TCPAddr{} }

@@ -1,4 +1,4 @@
-// This file runs a command whose connections go through `oooi access`.
+// This file runs the command that a user gives to `oooi access`, with the local proxy in its environment.
 
 package localaccess
 
@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// exitNotExecutable and exitNotFound are the exit codes for a command that cannot be started, as in a shell.
+	// exitNotExecutable and exitNotFound are the exit codes for a command that cannot be started, as in POSIX shells.
 	exitNotExecutable = 126
 	exitNotFound      = 127
-	// exitSignal is added to the number of the signal that ended a command.
+	// exitSignal plus the number of a signal is the exit code if the signal ended the command.
 	exitSignal = 128
 )
 
@@ -39,8 +39,8 @@ func proxyEnvironment(environment []string, proxy string) (out []string) {
 	return out
 }
 
-// runThrough runs a program with a proxy, and returns its exit code as an error. It passes on signals for this program.
-// From a terminal, Ctrl-C reaches both.
+// runThrough runs program with the URL proxy in its environment, and returns its exit code as an ExitError. It forwards
+// signals that oooi receives to program, except Ctrl-C on a terminal, which reaches both.
 func runThrough(program []string, proxy string, in io.Reader, out, complaints io.Writer) error {
 	c := exec.Command(program[0], program[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = proxyEnvironment(os.Environ(), proxy), in, out, complaints

@@ -1,5 +1,5 @@
-// This file is the local proxy of `oooi access`, for HTTP CONNECT and for http:// URLs, which programs request without
-// CONNECT. Edges decide what is open.
+// This file is the local proxy of `oooi access`. It accepts HTTP CONNECT, and requests for http:// URLs, for which programs
+// do not use CONNECT.
 
 package localaccess
 
@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// callerSendsWithin is how long a local program may take to send the head of its request. longestRequest is the
-	// largest size of the head in bytes.
+	// callerSendsWithin is how long a local program may take to send the request line and headers. longestRequest is their
+	// largest size in bytes.
 	callerSendsWithin = 10 * time.Second
 	longestRequest    = 8 << 10
 )
 
-// An opener opens a tunnel to "host:port". token is the caller's. Empty: there is none.
+// An opener opens a tunnel to address, "host:port". token is the bearer token that the caller sent. Empty: it sent none.
 type opener func(ctx context.Context, address, token string) (tunnel, error)
 
 type localProxy struct {
-	// When ctx ends, all tunnels end.
+	// ctx ends all tunnels when it ends.
 	ctx  context.Context
 	open opener
 	// refused is called with each destination to which no tunnel could be opened.
@@ -43,7 +43,7 @@ type localProxy struct {
 func (p *localProxy) serve(l net.Listener) error {
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: keepRequest,
-		// Each request needs its own tunnel, because the tunnel has the request's token.
+		// Each request needs its own tunnel, because a tunnel is opened with the token of one request.
 		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			token, _ := ctx.Value(callerToken{}).(string)
 			t, err := p.open(ctx, address, token)
@@ -71,11 +71,11 @@ func (p *localProxy) serve(l net.Listener) error {
 	return nil
 }
 
-// A callerToken is the context key for a caller's token.
+// A callerToken is the context key for the token that a caller sent.
 type callerToken struct{}
 
-// ServeHTTP answers one request. A web page in a browser cannot send either kind of request to a port of this
-// machine.
+// ServeHTTP implements http.Handler. A web page cannot use the proxy, because its requests to this port use neither CONNECT
+// nor a whole URL in the request line.
 func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := bearerToken(r.Header.Get("Proxy-Authorization"))
 	switch {
@@ -89,7 +89,8 @@ func (p *localProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keepRequest restores headers that a ReverseProxy removes, because it is meant for the side of a server.
+// keepRequest restores the query and the forwarding headers of the request. A ReverseProxy cleans and removes them, because
+// it normally protects servers.
 func keepRequest(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -99,8 +100,8 @@ func keepRequest(r *httputil.ProxyRequest) {
 	}
 }
 
-// bearerToken returns the token in a Proxy-Authorization header (RFC 6750, section 2.1), by the same rules as edges.
-// Empty: there is none.
+// bearerToken returns the token in a Proxy-Authorization header (RFC 6750, section 2.1), by the same rules as the access
+// proxy. Empty: there is none.
 func bearerToken(header string) string {
 	scheme, token, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -111,7 +112,7 @@ func bearerToken(header string) string {
 
 // connect turns the connection of a caller into a tunnel (RFC 9110, section 9.3.6).
 func (p *localProxy) connect(w http.ResponseWriter, address, token string) {
-	// Hijack before dialing. Otherwise a caller that closes its direction early would end the request.
+	// Hijack before dialing. Otherwise the server would cancel the request of a caller that closes its direction early.
 	c, buffered, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		return
@@ -136,7 +137,7 @@ func (p *localProxy) connect(w http.ResponseWriter, address, token string) {
 	}
 	if err := carry(p.ctx, t, local); err != nil {
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // The caller must see that data is missing.
+			_ = tcp.SetLinger(0) // With a reset, the caller sees that data is missing.
 		}
 	}
 }
@@ -149,7 +150,7 @@ func answerOf(err error) (status int, why string) {
 	return http.StatusBadGateway, command.Printable(err.Error())
 }
 
-// listenAt returns a warning if other hosts can reach the port.
+// listenAt listens at address. warning says that other hosts can reach the port, or is empty.
 func listenAt(ctx context.Context, address string) (l net.Listener, warning string, err error) {
 	if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return nil, "", fmt.Errorf("--listen %s: %w. Name another address, or port 0 for any free one", address, err)

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// accountTokenLifetime is requested. The API server may choose another one.
+// accountTokenLifetime is the requested lifetime of a token. The API server may choose another one.
 const accountTokenLifetime = time.Hour
 
-// accountTokens keeps an unexpired token of one ServiceAccount.
+// accountTokens requests tokens of one ServiceAccount, and keeps the last one until it expires.
 type accountTokens struct {
 	request func(ctx context.Context) (token string, lifetime time.Duration, err error)
 	now     func() time.Time
@@ -28,7 +28,8 @@ type accountTokens struct {
 	renews, expires time.Time
 }
 
-// get renews the token after half of its lifetime. If that fails, it returns the previous token until it expires.
+// get returns a token. It requests a new one after half of the lifetime of the last one. If that fails, it returns the last
+// one until it expires.
 func (a *accountTokens) get(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

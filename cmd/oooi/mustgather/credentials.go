@@ -1,5 +1,5 @@
-// This file finds credentials in texts that programs wrote: in URLs, headers and tokens. It is pure. If a text has two
-// readings, the larger part is left out.
+// This file removes credentials from logs and messages: users and passwords in URLs, headers, and tokens. It is pure. If it
+// is ambiguous where a credential ends, the larger part is removed.
 
 package mustgather
 
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// user matches the beginning of a URL with a user's name. inWord matches a password, which may have any
-// character, even one that should be escaped. In JSON, a quotation mark before a comma or a bracket ends the URL.
+// user matches the beginning of a URL up to the end of the user's name. inWord matches a password without spaces, with any
+// other character, even one that should be escaped. A quotation mark before a comma or a bracket ends it: that is JSON.
 const user, inWord = `(//)[^:@/?#\[\s"']*`, `(?:\\.|[^\s"\\]|"[^,}\]\s])*`
 
 var (
@@ -23,7 +23,7 @@ var (
 	userAtHost = regexp.MustCompile(`[^\s/@:"']+:[^\s/@:"']+@[\w.-]+`)
 )
 
-// withoutCredentials removes users and passwords of URLs, and tokens.
+// withoutCredentials replaces users and passwords in URLs, and tokens, by leftOut.
 func withoutCredentials(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -35,8 +35,8 @@ func withoutCredentials(text string) string {
 	return out.String()
 }
 
-// withoutTokens removes values of headers and parameters for tokens, tokens of OpenShift, JWTs, and users with
-// passwords before a host without a scheme.
+// withoutTokens replaces these by leftOut: values of headers and parameters for tokens, tokens of OpenShift, JWTs, and
+// USER:PASSWORD before @HOST without a scheme.
 func withoutTokens(line string) string {
 	line = header.ReplaceAllString(line, "${1} "+leftOut)
 	line = bearer.ReplaceAllString(line, "${1} "+leftOut)

@@ -1,5 +1,5 @@
-// This file collects what each edge knows about its data plane, because only the pods have the state of Envoy and of
-// the kernel. A VM may have taken over an edge, so its answer is limited, and loses its secrets.
+// This file collects the state of Envoy and of the kernel from the pod of each edge, by a command that it runs there. An
+// attacker in a VM may control an edge. So the answer's size is limited, and secrets are removed here, not only in the edge.
 
 package mustgather
 
@@ -33,23 +33,24 @@ import (
 )
 
 const (
-	// edgesDir is the directory of an archive with the answers of edges.
+	// edgesDir is the directory in an archive that contains the answers of edges.
 	edgesDir = "edges"
 	// diagnosticsFile has no extension, so that no command reads it as an object.
 	diagnosticsFile = "diagnostics"
-	// askedWithin is how long an edge may take to start, to collect and to transfer its answer.
+	// askedWithin is how long an edge may take to start the command, to collect its answer and to transfer it.
 	askedWithin = 3 * wire.DiagnosticsTimeout
 	// askedAtOnce is how many edges are asked at the same time.
 	askedAtOnce = 32
-	// maxComplaint is the largest size of a command's error output that is kept, in bytes.
+	// maxComplaint is how many bytes of a command's standard error are kept.
 	maxComplaint = 500
 )
 
-// A commandRunner runs a command in a container, until ctx ends.
+// A commandRunner runs a command in a container until it ends or ctx ends. It writes the standard output of the command to
+// out, and the standard error to complaints.
 type commandRunner func(ctx context.Context, pod client.ObjectKey, container string, command []string, out, complaints io.Writer) error
 
-// commandsIn runs commands through the API server: over WebSockets, or over SPDY if something in between does not
-// support them.
+// commandsIn returns a commandRunner that runs commands through the API server. It uses WebSockets, or SPDY if a proxy in
+// between does not support WebSockets.
 func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	return func(ctx context.Context, pod client.ObjectKey, container string, command []string, out, complaints io.Writer) error {
 		at := set.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("exec").
@@ -72,8 +73,8 @@ func commandsIn(config *rest.Config, set kubernetes.Interface) commandRunner {
 	}
 }
 
-// askEdges writes the answer of each edge. A silent edge delays all by at most askedWithin. An error is about the
-// directory, or means that ctx has ended.
+// askEdges writes the answer of each edge into the archive, and records the edges that do not answer. It returns an error
+// only if it cannot write.
 func (g *Gatherer) askEdges(ctx context.Context) error {
 	faults := make([]string, len(g.edges))
 	var told atomic.Int32
@@ -102,7 +103,7 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 	return nil
 }
 
-// askEdge returns an answer without secrets, or nil. fault says what is missing, and why.
+// askEdge returns the answer of the edge in pod without secrets, or nil. fault says what is missing in the answer, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
 	running := func(c source.Container) bool { return c.Name == wire.Failover && c.Running }
 	if !slices.ContainsFunc(source.ContainersOf(pod), running) {
@@ -148,7 +149,7 @@ func missingIn(d wire.Diagnostics) string {
 func cleanedText(document []byte) ([]byte, error) {
 	var all any
 	in := json.NewDecoder(bytes.NewReader(document))
-	in.UseNumber() // Counters have more digits than a float.
+	in.UseNumber() // Counters may have more digits than a float64 can represent.
 	if err := in.Decode(&all); err != nil {
 		return nil, err
 	}
@@ -160,7 +161,8 @@ func cleanedText(document []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// A limitedBuffer keeps the first bytes. A stream may still be copied into it while it is read.
+// A limitedBuffer keeps the first most bytes that are written to it. It is safe for concurrent use, because a stream may
+// still be copied into it while content is called.
 type limitedBuffer struct {
 	most int
 
@@ -169,7 +171,8 @@ type limitedBuffer struct {
 	cut  bool
 }
 
-// Write keeps the bytes that fit, and accepts the rest, because a stream must be read to its end.
+// Write implements io.Writer. It drops the bytes that do not fit, and returns no error, so that the stream is read to its
+// end.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -178,14 +181,15 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// content is whole if nothing was dropped.
+// content returns the kept bytes. whole is true if none were dropped.
 func (b *limitedBuffer) content() (text []byte, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return bytes.Clone(b.text), !b.cut
 }
 
-// words leaves out the last word of a text that was cut, because a part of a credential would not be recognized.
+// words returns the kept bytes as text. If bytes were dropped, it leaves out the last word: a part of a credential would not
+// be recognized as such.
 func (b *limitedBuffer) words() string {
 	text, whole := b.content()
 	if !whole {

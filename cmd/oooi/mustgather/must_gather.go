@@ -1,5 +1,6 @@
-// Package mustgather is `oooi must-gather`: it writes what a bug report needs from a running cluster into a
-// directory. Package source lists the objects, edges.go asks edges, and secrets.go decides what is left out.
+// Package mustgather implements `oooi must-gather`. It writes what a bug report needs from a running cluster into an
+// archive, a directory that other commands read. Package source lists the objects, edges.go collects the state of edges, and
+// secrets.go decides what is left out.
 package mustgather
 
 import (
@@ -29,14 +30,14 @@ import (
 )
 
 const (
-	// logBytes is how many bytes at the end of a log are kept.
+	// logBytes is how many bytes are kept from the end of a log.
 	logBytes            = 16 << 20
 	objectsDir, logsDir = "objects", "logs"
-	// unnamespaced is the directory of objects without a namespace. No namespace has this name.
+	// unnamespaced is the directory of cluster-scoped objects. It is not a valid name of a namespace.
 	unnamespaced = "_cluster"
 )
 
-// New returns the command.
+// New returns the command `oooi must-gather`.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var dir string
@@ -106,16 +107,17 @@ type Gatherer struct {
 	Run   commandRunner
 	Dir   string
 	Index source.ArchiveIndex
-	// objects and logFiles were written.
+	// objects and logFiles are how many objects and logs were written.
 	objects, logFiles int
-	// edges are the pods to ask. told is how many answered.
+	// edges are the pods of edges that were found. told is how many of them answered.
 	edges []unstructured.Unstructured
 	told  int
-	// written are the files of objects.
+	// written are the paths of the files of objects that were written.
 	written map[string]bool
 }
 
-// All collects the named hosted cluster, or each that opted in, and the objects that they share.
+// All writes an archive of the hosted cluster with this name, and of the objects that all hosted clusters share. An empty
+// name selects each hosted cluster that opted in.
 func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
 	clusters, err := source.Selected(ctx, g.API, name)
 	if err != nil {
@@ -142,7 +144,8 @@ func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
 	return g.Index.Write(g.Dir)
 }
 
-// newDirectory refuses a directory with files, because they would be mixed.
+// newDirectory creates dir. It returns an error if dir exists and is not empty, because other files would become part of
+// the archive.
 func newDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -192,8 +195,8 @@ func (g *Gatherer) installation(ctx context.Context) error {
 	return nil
 }
 
-// collect writes the objects of w, with the logs of pods, and returns the objects. It records what cannot be read. An
-// error is about the directory, or means that ctx has ended.
+// collect writes the objects that w selects, with the logs of pods, and returns the objects. It records what it cannot read.
+// It returns an error only if it cannot write, or if ctx has ended.
 func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured.Unstructured, error) {
 	found, err := w.Read(ctx, g.API)
 	switch {
@@ -226,7 +229,8 @@ func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 	return found, nil
 }
 
-// write writes objects of one kind and namespace without their secrets, unless their file exists.
+// write writes objects of one kind and namespace to one file, without their secrets. It does nothing if that file was
+// already written.
 func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) error {
 	kind := all[0].GroupVersionKind()
 	name := strings.ToLower(kind.GroupKind().String()) + ".yaml"
@@ -254,7 +258,7 @@ func (g *Gatherer) write(namespace string, all []unstructured.Unstructured) erro
 	return g.file(path, []byte(text.String()))
 }
 
-// podLogs also writes the log of the previous run of each container.
+// podLogs writes the log of each container of the pod o, and the log of the run before the last restart.
 func (g *Gatherer) podLogs(ctx context.Context, o unstructured.Unstructured) error {
 	for _, c := range source.ContainersOf(o) {
 		for _, previous := range []bool{false, true} {
@@ -289,8 +293,8 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 	return []byte(withoutCredentials(text)), err
 }
 
-// lastLines returns whole lines at the end of r. most is a limit in bytes. If lines are left out, the first line says
-// so.
+// lastLines returns whole lines from the end of r, with at most most bytes. If it omits older lines, it adds a first line
+// that reports it.
 func lastLines(r io.Reader, most int) (string, error) {
 	var text []byte
 	whole, part := true, make([]byte, 64<<10)
@@ -316,7 +320,8 @@ func lastLines(r io.Reader, most int) (string, error) {
 	}
 }
 
-// file writes one file. Names from the cluster cannot point outside the archive.
+// file writes content to path in the archive. It returns an error for a path outside the archive: a part of path is a name
+// from the cluster.
 func (g *Gatherer) file(path string, content []byte) error {
 	if !filepath.IsLocal(path) {
 		return &fs.PathError{Op: "write", Path: path, Err: errors.New("points outside the directory")}

@@ -10,7 +10,8 @@ import (
 
 const leftOut = "LEFT-OUT"
 
-// keptOfVM leaves out volumes, which can have cloud-init data with keys.
+// keptOfVM returns the fields of a VirtualMachineInstance that are written. Others are left out, such as volumes, because
+// cloud-init data in them may contain keys.
 func keptOfVM() [][]string {
 	return [][]string{
 		{"apiVersion"}, {"kind"}, {"metadata"}, {"spec", "networks"}, {"spec", "domain", "devices", "interfaces"},
@@ -22,7 +23,7 @@ func withoutSecrets(o unstructured.Unstructured) unstructured.Unstructured {
 	out := *o.DeepCopy()
 	out.SetManagedFields(nil)
 	if all := out.GetAnnotations(); all["kubectl.kubernetes.io/last-applied-configuration"] != "" {
-		delete(all, "kubectl.kubernetes.io/last-applied-configuration") // It repeats the object.
+		delete(all, "kubectl.kubernetes.io/last-applied-configuration") // It is a copy of the object.
 		out.SetAnnotations(all)
 	}
 	switch o.GetKind() {
@@ -64,8 +65,8 @@ var (
 	secretHeader = regexp.MustCompile(`(?i)^((proxy-)?authorization|(set-)?cookie)$`)
 )
 
-// withoutSecretFields leaves out the values of secret fields, and of headers that authenticate, as Envoy's
-// configuration has them.
+// withoutSecretFields replaces the values of secret fields by leftOut. It does the same for headers that authenticate, which
+// Envoy's configuration contains as objects with the name of the header in field key.
 func withoutSecretFields(v any) any {
 	switch v := v.(type) {
 	case []any:

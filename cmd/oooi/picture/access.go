@@ -33,7 +33,7 @@ func callersOf(a *status.Access) (out []shown) {
 	return out
 }
 
-// opensOf returns the addresses that callers dial, with the destination of each.
+// opensOf returns the addresses that callers dial, with the destinations behind each.
 func opensOf(a *status.Access) (out []port) {
 	if a == nil {
 		return nil

@@ -18,7 +18,7 @@ func clientsOf(n network.Network) (out []shown) {
 	return out
 }
 
-// directOf returns the addresses that VMs reach without edges: those in records, and the gateway.
+// directOf returns the addresses that VMs reach without edges: those in DNS records of n, and the gateway.
 func directOf(plan network.Plan, n network.Network) (out []port) {
 	add := func(name string, a netip.Addr) {
 		what, why := "another host", fmt.Sprintf("DNS resolves this name to %s, which no edge has.", a)

@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// The number of columns of the drawing, the column of the way from VMs through edges to ports, and that of names.
+// columns is the width of the drawing. The way is the vertical line from VMs through edges to ports, at wayColumn. The names
+// of a port begin at nameColumn.
 const columns, wayColumn, nameColumn = 100, 5, 11
 
 // A line is one line of a drawing, in printable ASCII.
 type line struct {
 	// way is the part of the way on this line: "|", "v" or "+--".
 	way string
-	// text begins at column, and target at targetColumn. An arrow leads from one to the other.
+	// text begins at column, and target at targetColumn. An arrow connects the two.
 	column       int
 	text         string
 	targetColumn int
 	target       string
 	// of is the thing that the line shows. Zero: the line is a title, or only a part of the way.
 	of shown
-	// class says how SVG shows the line, besides the state.
+	// class is the class for SVG, in addition to that of the state.
 	class string
 }
 
@@ -49,7 +50,7 @@ func (p picture) drawing() (d drawing) {
 
 func head(column int, text string) line { return line{column: column, text: text, class: "head"} }
 
-// add continues text that does not fit in the next line.
+// add adds lines. Text that does not fit in a line continues in the next one.
 func (d *drawing) add(lines ...line) {
 	for _, l := range lines {
 		l.text, l.target = ascii(l.text), ascii(l.target)
@@ -66,7 +67,7 @@ func (d *drawing) add(lines ...line) {
 	}
 }
 
-// rows adds a row like l for each of all. The note follows the name, which has width columns.
+// rows adds a line like l for each of all, with its name and its note. The name is padded to width columns.
 func (d *drawing) rows(l line, width int, all []shown) {
 	for _, x := range all {
 		l.text, l.of = fmt.Sprintf("%-*s %s", width, x.Name, x.Note), x
@@ -74,7 +75,7 @@ func (d *drawing) rows(l line, width int, all []shown) {
 	}
 }
 
-// ports adds where connections to each address go, and what is refused.
+// ports adds each port with its paths, and then the sentences in refused.
 func (d *drawing) ports(ports []port, refused []string) {
 	width := 0
 	for _, p := range ports {
@@ -100,7 +101,8 @@ func (d *drawing) ports(ports []port, refused []string) {
 	}
 }
 
-// path adds a line for each name. The target is next to the last name if there is room, else below it.
+// path adds a line for each name of x. The target is next to the last name if it fits there, else below. Names are padded
+// to width columns.
 func (d *drawing) path(x path, width int) {
 	names, target := x.Names, x.target()
 	l := line{way: "|", column: nameColumn, of: shown{Why: strings.Join(names, ", ") + ": " + x.Backend.Why, State: x.Backend.State}}
@@ -138,7 +140,8 @@ func ascii(text string) string {
 	}, text)
 }
 
-// broken splits a text before it has more than most columns: between words, else after a sign, else anywhere.
+// broken splits text so that first has at most most columns. It splits between words, else after a punctuation mark, else
+// anywhere.
 func broken(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return strings.TrimRight(text, " "), ""

@@ -1,4 +1,5 @@
-// Package picture is `oooi map`: a picture of what VMs reach through edges, from a cluster or from files.
+// Package picture implements `oooi map`, which draws what VMs reach through edges, from a cluster or from files. A picture
+// is a value. It is laid out as lines, which are written as text, SVG or HTML.
 package picture
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// New returns the command.
+// New returns the command `oooi map`.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var output command.FormatFlag
@@ -73,7 +74,7 @@ func drawings() map[string]func(picture) string {
 	return map[string]func(picture) string{"text": picture.text, "svg": picture.document, "html": picture.page}
 }
 
-// mapped draws all clusters. at is the time of the facts. Zero: now.
+// mapped writes the drawings of all clusters. at is the time when the objects were read. Zero: now.
 func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture) string) error {
 	if at.IsZero() {
 		at = time.Now()
@@ -103,7 +104,8 @@ func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster
 	return failed
 }
 
-// derived returns the facts about a hosted cluster without a plan in force, from the plan for its files.
+// derived returns the facts about a hosted cluster in files without a plan in force. It derives the plan from the files, as
+// `oooi plan` does.
 func derived(a source.Archive, running hcp.LiveCluster) (status.Facts, error) {
 	dump := &files.Dump{}
 	for _, all := range a.Objects {

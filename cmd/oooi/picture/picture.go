@@ -1,4 +1,4 @@
-// This file makes the picture of `oooi map` from facts, as a value. It is pure. layout.go places the parts.
+// This file derives the picture of `oooi map` from facts. It is pure. File layout.go places the parts.
 
 package picture
 
@@ -14,35 +14,35 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// mostVMs is how many VMs a picture shows. It counts the others.
+// mostVMs is the largest number of VMs that a picture shows. The others are counted.
 const mostVMs = 12
 
-// A picture is one hosted cluster.
+// A picture shows one hosted cluster.
 type picture struct {
 	Cluster  string
 	Networks []pictured
 }
 
-// A pictured is one network: VMs, edges, what VMs reach through them, and what is refused. Then the same for callers in
-// the management cluster.
+// A pictured shows one network: VMs, edges, what VMs reach through them, and what edges refuse. Below, it shows the same for
+// callers in the management cluster, to which management access opens destinations.
 type pictured struct {
 	Name, CIDR string
 	VMs, Edges []shown
-	// Serves are the functions of edges for VMs, besides the proxy.
+	// Serves are the addresses and servers of edges that VMs use, without the proxy.
 	Serves []shown
 	Ports  []port
-	// Refused are whole sentences.
+	// Refused says in sentences which connections of VMs edges refuse.
 	Refused []string
-	// Callers in the management cluster, what is open to them, and what is refused.
+	// Callers may connect through edges to Opens. RefusedToCaller says in sentences what edges refuse them. All three are
+	// empty without management access.
 	Callers         []shown
 	Opens           []port
 	RefusedToCaller []string
 }
 
 type shown struct {
-	// Name and Note are short.
 	Name, Note string
-	// Why explains the thing in a sentence.
+	// Why explains the thing in sentences, for SVG and HTML.
 	Why   string
 	State state
 }
@@ -56,15 +56,15 @@ const (
 	unknown state = "unknown"
 )
 
-// A port is an address that VMs connect to, with all its targets.
+// A port is an address that VMs or callers connect to, with all backends behind it.
 type port struct {
 	Address string
 	Paths   []path
 }
 
-// A path connects names to a backend.
+// A path leads from the names that a client uses to one backend.
 type path struct {
-	// Names that VMs ask for, or words for all names that the port's other paths do not have.
+	// Names are the names that a client uses, or words for all names that no other path of the port has.
 	Names   []string
 	Backend shown
 	// Outside is true if the backend is an allowed host outside the management cluster.
@@ -86,7 +86,7 @@ func pictureOf(r status.Output, plan network.Plan) picture {
 	return out
 }
 
-// vmsOf returns the VMs with a lease, or the pool if there are none.
+// vmsOf returns the VMs of n that have a DHCP lease. If there are none, it returns the DHCP pool.
 func vmsOf(n network.Network, known status.Network) (out []shown) {
 	for _, l := range known.Leases {
 		if l.State != "assigned" {
@@ -209,7 +209,7 @@ func portsOf(known status.Network) (out []port) {
 	return out
 }
 
-// refusedOf leaves out destinations behind a gateway.
+// refusedOf says what VMs cannot reach. If the network has a gateway, that decides about all other addresses.
 func refusedOf(n network.Network) []string {
 	out := []string{"Every other address: there is no route, and edges forward nothing."}
 	if n.Reach().Gateway.IsValid() {

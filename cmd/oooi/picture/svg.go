@@ -1,5 +1,5 @@
-// This file draws a picture as SVG, and as an HTML page that loads nothing. Lines have frames in colors, and
-// explanations for the mouse.
+// This file draws a picture as SVG, and as an HTML page that loads nothing. Things have colored frames, and explanations as
+// tooltips.
 
 package picture
 
@@ -24,7 +24,7 @@ const (
 	framed = 5
 )
 
-// ways are SVG paths for the parts of the way from VMs through edges to ports.
+// ways are the ends of the way's line in SVG path syntax, by line.way.
 var ways = map[string]string{"|": "", "v": "m-4 -8 l4 8 l4 -8", "+--": "m0 -11 h20"}
 
 const style = `svg{font:12px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:#fff;color:#1d2733}
@@ -39,7 +39,7 @@ func (p picture) document() string { return `<?xml version="1.0" encoding="UTF-8
 
 const pageStyle = `body{margin:0}svg{width:100%;height:auto;max-width:1000px;display:block;margin:0 auto}`
 
-// page permits the two styles by their hashes, and nothing else.
+// page returns an HTML page. Its Content-Security-Policy permits the two styles by their hashes, and nothing else.
 func (p picture) page() string {
 	return fmt.Sprintf(`<!doctype html>
 <html lang="en">
@@ -52,7 +52,7 @@ func (p picture) page() string {
 `, permitted(pageStyle), permitted(style), markupless("oooi: "+p.Cluster), pageStyle, p.svg())
 }
 
-// permitted returns the source expression of a policy for a style.
+// permitted returns the source expression of a Content-Security-Policy for style.
 func permitted(style string) string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -86,7 +86,7 @@ func (l line) svg(w io.Writer, y int) {
 	fmt.Fprint(w, "</g>\n")
 }
 
-// part draws a part of l from a column on, with a frame if l shows a thing.
+// part writes text of l from column on, in the line at height y. It adds a frame if l shows a thing.
 func (l line) part(w io.Writer, text string, column, y int) {
 	if text == "" {
 		return

@@ -1,4 +1,5 @@
-// Package placement finds the nodes that have room for a pod, by the rules of the scheduler. It is pure.
+// Package placement finds the nodes that have enough free resources for a pod, by the rules of the Kubernetes scheduler. It
+// is pure.
 package placement
 
 import (
@@ -16,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A Capacity has the nodes of the management cluster, and the requests of its pods.
+// A Capacity contains the nodes of the management cluster, and the requests of its pods.
 type Capacity struct {
 	Nodes []corev1.Node
 	Pods  []Pod
@@ -24,29 +25,29 @@ type Capacity struct {
 	NodesErr, PodsErr error
 }
 
-// A Pod is the requests of a pod that has a node and has not ended.
+// A Pod contains the resource requests of a pod that is on a node and has not ended.
 type Pod struct {
 	Node, Namespace string
 	Labels          map[string]string
 	Requests        corev1.ResourceList
 }
 
-// RequestsOf returns the requests of a pod as the scheduler counts them.
+// RequestsOf returns the resource requests of a pod as the scheduler counts them, including one of corev1.ResourcePods.
 func RequestsOf(pod *corev1.Pod) corev1.ResourceList {
 	out := requests.PodRequests(pod, requests.PodResourcesOptions{})
 	out[corev1.ResourcePods] = resource.MustParse("1")
 	return out
 }
 
-// A Room is a node that may run an edge, and its free resources.
+// A Room is a node on which the scheduler may place a pod, and its free resources.
 type Room struct {
 	Name string
 	Free corev1.ResourceList
-	// Lacks is a resource of which the node has too little for the edge. Empty: there is room.
+	// Lacks is the first resource of which the node has too little for the pod. Empty: the pod fits.
 	Lacks corev1.ResourceName
 }
 
-// Free returns the resources of each node that pods do not request. Pods that own selects do not count.
+// Free returns the free resources of each node, by name. It ignores the requests of pods for which own returns true.
 func (c Capacity) Free(own func(Pod) bool) map[string]corev1.ResourceList {
 	free := map[string]corev1.ResourceList{}
 	for _, n := range c.Nodes {
@@ -60,7 +61,7 @@ func (c Capacity) Free(own func(Pod) bool) map[string]corev1.ResourceList {
 	return free
 }
 
-// Subtract subtracts taken from left, as far as left has the resource.
+// Subtract subtracts taken from left. It ignores resources that left does not contain.
 func Subtract(left, taken corev1.ResourceList) {
 	for name, q := range taken {
 		if has, ok := left[name]; ok {
@@ -70,8 +71,8 @@ func Subtract(left, taken corev1.ResourceList) {
 	}
 }
 
-// RoomsFor returns the nodes that may run a pod, the one with the most free memory first. others counts the other nodes
-// by reason.
+// RoomsFor returns the nodes that may run pod, those with the most free memory first. need are the pod's requests. others is
+// the number of excluded nodes by reason.
 func RoomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, free map[string]corev1.ResourceList) (rooms []Room, others map[string]int) {
 	others = map[string]int{}
 	for _, n := range nodes {
@@ -93,7 +94,7 @@ func RoomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, fr
 	return rooms, others
 }
 
-// excludes says why n cannot run a pod, whatever resources are free. Empty: it can.
+// excludes says why n cannot run pod: labels or taints exclude it. Empty: n can run pod if it has enough free resources.
 func excludes(n corev1.Node, pod *corev1.Pod) string {
 	if selected, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(&n); !selected {
 		return "do not have the labels that edges need"
@@ -115,7 +116,7 @@ func excludes(n corev1.Node, pod *corev1.Pod) string {
 	return "have taint " + t.ToString()
 }
 
-// CountsOf says how many nodes are excluded for each reason, the most frequent first.
+// CountsOf says in words how many nodes are excluded for each reason, the most frequent one first.
 func CountsOf(why map[string]int) string {
 	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], cmp.Compare(a, b)) })
 	var out []string
@@ -128,10 +129,10 @@ func CountsOf(why map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// namedNodes is how many nodes or VMs a line names.
+// namedNodes is the largest number of nodes or VMs that a line names.
 const namedNodes = 3
 
-// LackOf says what nodes in rooms lack.
+// LackOf says which resource each of rooms lacks, for the first ones that lack any. Empty: none does.
 func LackOf(rooms []Room) string {
 	var out []string
 	for _, r := range rooms {
@@ -143,7 +144,7 @@ func LackOf(rooms []Room) string {
 	return FirstOf(out)
 }
 
-// FirstOf returns the first of all, and how many more there are.
+// FirstOf returns the first namedNodes of all, separated by commas, and how many more there are.
 func FirstOf(all []string) string {
 	if more := len(all) - namedNodes; more > 0 {
 		all = append(slices.Clone(all[:namedNodes]), fmt.Sprintf("and %d more", more))
@@ -151,7 +152,7 @@ func FirstOf(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// Amounts returns requests as text, without the number of pods.
+// Amounts returns list as text, such as "10m cpu and 64Mi memory", without the number of pods.
 func Amounts(list corev1.ResourceList) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// writeAppsService writes shell commands that read the node ports that p.AppsService has as variables, and create it.
-// They are not wrapped.
+// writeAppsService writes shell commands that create p.AppsService. They first read the node ports, which are variables in
+// it. The commands are not wrapped.
 func (p Planned) writeAppsService(w io.Writer) error {
 	var about, script strings.Builder
 	fmt.Fprintln(&about, "\nService for *.apps")

@@ -45,21 +45,21 @@ cluster: run the command once for each cluster. If two files to apply have diffe
 content for one object, that is a finding.`
 
 type input struct {
-	// objects are all relevant objects, each once.
+	// objects are the objects on which plans depend. If several files have an object, it is here once.
 	objects []manifest.Object
 	dump    *files.Dump
 	// files is the number of files that were read.
 	files int
-	// faults name parts that were not read, or not as the file has them. Resolved ones come last.
+	// faults name parts of files that were not read, or that were read differently. Resolved ones come last.
 	faults []manifest.Fault
 	// permitted are the permissions of the management cluster's administrator.
 	permitted network.Permissions
 }
 
-// maxFaults is how many faults standard error names.
+// maxFaults is the largest number of faults that are written to standard error.
 const maxFaults = 30
 
-// read reads the files, and args as files. It reports on standard error what was not read.
+// read reads the files of the flags and in args. It writes to standard error what was not read.
 func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	permitted, err := f.permit.Parse()
 	if err != nil {
@@ -88,7 +88,7 @@ func (f inputFlags) read(c *cobra.Command, args []string) (input, error) {
 	return in, nil
 }
 
-// readInput returns an error if a file that the user named cannot be read completely.
+// readInput reads objects from paths. It returns an error if a file that the user named cannot be read completely.
 func readInput(stdin io.Reader, paths []string, read source.Reading) (input, error) {
 	all, err := source.ReadFiles(stdin, paths, read)
 	if err != nil {
@@ -110,7 +110,7 @@ func readInput(stdin io.Reader, paths []string, read source.Reading) (input, err
 	return in, nil
 }
 
-// last is 1 for a resolved fault, else 0.
+// last is a sort key: it returns 1 for a resolved fault, else 0.
 func last(f manifest.Fault) int {
 	if f.Resolved {
 		return 1

@@ -1,5 +1,5 @@
-// This file holds `oooi lint`: which annotations in files would be refused or ignored, and which names are unknown. It
-// never talks to a cluster, and does not report what a plan only waits for.
+// This file holds `oooi lint`, which reports annotations in files that would be refused or ignored, and unknown names. It
+// never connects to a cluster, and does not report what a plan only waits for.
 
 package plan
 
@@ -23,11 +23,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A finding is one annotation or field without its intended effect, and a line of `oooi lint -o json`, on which scripts
-// rely.
+// A finding is one annotation or field that does not have its intended effect. It is one line of `oooi lint -o json`, on
+// which scripts rely.
 type finding struct {
 	File string `json:"file"`
-	// Line of the annotation in File, else of the object, from 1. 0: unknown, as for objects in a list.
+	// Line is that of the annotation in File, else of the object, from 1. 0: unknown, as for objects in a list.
 	Line int `json:"line,omitempty"`
 	// Object is "Kind namespace/name".
 	Object string `json:"object"`
@@ -38,11 +38,11 @@ type finding struct {
 	Severity problem.Severity `json:"severity"`
 	Detail   string           `json:"detail"`
 
-	// planned is true if a plan has this problem.
+	// planned is true if `oooi plan` shows this problem in a plan.
 	planned bool
 }
 
-// String is "file:line: Kind namespace/name: key: message", without the line if it is unknown.
+// String returns "file:line: Kind namespace/name: key: message", without the line if it is unknown.
 func (f finding) String() string {
 	at := f.File
 	if f.Line > 0 {
@@ -103,7 +103,7 @@ func (in input) checked(findings int) string {
 	return fmt.Sprintf("Checked %s with %s: %s.", count(in.files, "file"), count(len(in.dump.Clusters()), "HostedCluster"), count(findings, "finding"))
 }
 
-// count is "1 file" or "2 files".
+// count returns n with a noun in the singular or plural, such as "1 file" or "2 files".
 func count(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -121,7 +121,7 @@ func (a annotated) finds(p problem.Problem, key string) finding {
 	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
 }
 
-// named reports whether s has a's name, and its namespace if s has one.
+// named reports whether s has the name of a. If s has a namespace, it must be that of a as well.
 func (a annotated) named(s problem.Subject) bool {
 	return a.Name == s.Name && (s.Namespace == "" || a.Namespace == s.Namespace)
 }
@@ -146,8 +146,8 @@ func (in input) annotated() []annotated {
 	return out
 }
 
-// findings returns what is wrong with in, by file, object and key. clusters are the hosted clusters of in, with the
-// annotations of flags, and plans are their plans.
+// findings returns the findings about in, sorted by file, object and key. clusters are the hosted clusters of in, with
+// the annotations of --set, and plans are their plans.
 func findings(in input, clusters []hcp.Objects, plans []Planned) []finding {
 	all := in.annotated()
 	var found []finding
@@ -196,8 +196,8 @@ func optedIn(namespace string, clusters []hcp.Objects) bool {
 	})
 }
 
-// alone returns the problems of a that need no plan. A copied Service has no problems, because a user of the hosted
-// cluster set its annotations.
+// alone returns the problems of a that show without a plan. KubeVirt's cloud provider copies Services from the hosted
+// cluster. Such a copy has no problems, because a user of the hosted cluster set its annotations.
 func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
 	if _, copied := a.Labels[settings.LabelHostedService]; copied && place == settings.OnService {
@@ -208,8 +208,8 @@ func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
 }
 
-// publishedElsewhere is about a Service that would be published outside the control plane of a hosted cluster. Without
-// hosted clusters in the input, that is unknown.
+// publishedElsewhere returns a problem if a is a Service with the annotation publish that is not in the control plane
+// namespace of any of clusters. Without clusters, it returns nil.
 func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
 	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(network.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
@@ -219,9 +219,8 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": {a.Namespace}}, network.KeyPublish)}
 }
 
-// isFinding reports whether p is about something in the input that would be refused, ignored, or only partly effective.
-// It is if p alone makes a verdict fail, if p is about annotations or a mistake, and if p is a Warning about an
-// annotation of one of objects.
+// isFinding reports whether p is a finding. These are problems of annotations, mistakes, and problems that make `oooi plan`
+// fail. A Warning is also a finding if it is about an annotation that one of objects has.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
 	if ofAnnotations || p.Mistake() || explain.FailsAlone(p) {
@@ -232,7 +231,7 @@ func isFinding(p problem.Problem, objects []annotated) bool {
 	})
 }
 
-// bestKey returns the best key of p to change. "*": p is about all annotations.
+// bestKey returns the annotation that a user should change to fix p. "*": p is not about one annotation.
 func bestKey(p problem.Problem) string {
 	if len(p.Keys) == 0 {
 		return "*"
@@ -249,8 +248,9 @@ func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	return its
 }
 
-// toChange returns the finding about p. Its object is the subject of p, else the one that sets the best of p's keys,
-// else the HostedCluster, the first of objects. If the subject has a namespace, it may also be one of all.
+// toChange returns the finding about p, with the object to change. That is the subject of p, if it is one of objects or,
+// for a subject with a namespace, one of all. Else it is the object that sets the first of p's keys that any sets. Else it
+// is the HostedCluster, the first of objects.
 func toChange(p problem.Problem, objects, all []annotated) finding {
 	about := slices.Clone(objects)
 	if p.Subject.Namespace != "" {

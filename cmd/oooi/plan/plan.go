@@ -1,5 +1,5 @@
-// Package plan is `oooi plan` and `oooi lint`: the effect of annotations, from files only. It never talks to a
-// cluster. This file holds `oooi plan`.
+// Package plan implements `oooi plan` and `oooi lint`, which show the effect of annotations. They read only files, and never
+// connect to a cluster. This file holds `oooi plan`.
 package plan
 
 import (
@@ -110,7 +110,7 @@ func noneOptedIn(clusters []hcp.Objects) error {
 	return fmt.Errorf("none of the %d HostedClusters in the input has the annotation %snetwork; to plan with it, use --set network=auto", len(clusters), settings.Prefix)
 }
 
-// annotate sets a key on every cluster. Clusters with the key network have chosen their network, and keep it.
+// annotate sets the annotation key, without its prefix, on all hosted clusters. It does not replace the annotation network.
 func annotate(all []hcp.Objects, key, value string) {
 	for _, o := range all {
 		hc := o.HostedCluster

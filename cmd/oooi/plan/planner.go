@@ -1,4 +1,4 @@
-// This file plans all hosted clusters of the input, so that `oooi plan` and `oooi lint` show the same problems.
+// This file derives the plans of all hosted clusters in the input, for `oooi plan`, `oooi lint` and other commands.
 
 package plan
 
@@ -27,13 +27,13 @@ type Planned struct {
 	Cluster string          `json:"cluster"`
 	Request network.Request `json:"request"`
 	Facts   network.Facts   `json:"facts"`
-	// Plan is null if a problem blocks it, or if the cluster is being deleted. If something is Waiting, it has what
-	// is known.
+	// Plan is null if a problem blocks it, or if the cluster is being deleted. If a problem is Waiting, Plan contains what
+	// is already known.
 	Plan     *network.Plan    `json:"plan"`
 	Problems problem.Problems `json:"-"`
-	// Explained has Problems in the form for scripts.
+	// Explained are Problems with their texts, for scripts.
 	Explained []explain.JSONProblem `json:"problems"`
-	// AppsService is the Service that the fix of a problem about *.apps names. Nil: none is needed.
+	// AppsService is the Service that the user must create to fix a problem about *.apps. Nil: none is needed.
 	AppsService *applycorev1.ServiceApplyConfiguration `json:"appsService,omitempty"`
 	preview     explain.Preview
 	objects     hcp.Objects
@@ -56,7 +56,7 @@ func (p Planned) write(w io.Writer, output string, first bool) error {
 
 type planner struct{ members []member }
 
-// A member is a hosted cluster with its plan in force, if that is in the input.
+// A member is a hosted cluster of the input. last is its plan in force, or zero if the input has none.
 type member struct {
 	hcp.Objects
 	last     network.Plan
@@ -66,7 +66,8 @@ type member struct {
 	assumed bool
 }
 
-// NewPlanner returns the planner of all clusters in dump.
+// NewPlanner returns a planner of the hosted clusters in all, whose objects are in dump. permitted are the administrator's
+// --permit flags.
 func NewPlanner(dump *files.Dump, all []hcp.Objects, permitted network.Permissions) planner {
 	var p planner
 	for _, o := range all {
@@ -99,7 +100,7 @@ func (p planner) Plans() []Planned {
 // deleting reports whether m is being deleted. If so, the operator changes nothing.
 func (m member) deleting() bool { return !m.HostedCluster.DeletionTimestamp.IsZero() }
 
-// matters reports whether plans of other clusters on its networks depend on m.
+// matters reports whether the plans of other clusters on the networks of m depend on m.
 func (m member) matters() bool { return hcp.OptedIn(m.HostedCluster) || len(m.last.Networks) > 0 }
 
 func (m member) yieldsNamespaceTo(other member) bool {
@@ -109,7 +110,7 @@ func (m member) yieldsNamespaceTo(other member) bool {
 
 func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.HostedCluster.Name }
 
-// plan plans m next to all others, as the operator does.
+// plan derives the plan of m, as the operator does. It depends on the other members that use the same networks.
 func (p planner) plan(m member) Planned {
 	var others []derive.OtherCluster
 	facts := slices.Clone(m.problems)
@@ -132,7 +133,7 @@ func (p planner) plan(m member) Planned {
 		derived = derive.Derive(request, observed, m.last, others)
 	}
 	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
-	out.Facts.Problems = nil // out.Problems has them, too
+	out.Facts.Problems = nil // They are also in out.Problems.
 	if decided, ok := derived.Plan(); ok && !m.deleting() {
 		out.Plan = &decided
 	}
@@ -158,13 +159,13 @@ func preview(o hcp.Objects, p Planned) explain.Preview {
 	return v
 }
 
-// vmsAssumed is about an input with a plan in force and without VMs.
+// vmsAssumed is the remark about an input with a plan in force and without VMs.
 const vmsAssumed = "The input has no VirtualMachineInstance, so each network of the plan in force counts as in use. Its addresses do not change."
 
-// vmPatch is HyperShift's annotation for a patch of a NodePool's VMs.
+// vmPatch is HyperShift's annotation with a JSON patch of a NodePool's VMs.
 const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 
-// remarks returns facts about o that are not in a problem.
+// remarks returns sentences about o that no problem contains.
 func remarks(o hcp.Objects) []string {
 	var out []string
 	if hcp.Paused(o.HostedCluster, time.Now()) {

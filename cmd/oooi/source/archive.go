@@ -1,4 +1,4 @@
-// This file reads the output of `oooi must-gather` in place of an API server.
+// This file reads an archive, the directory that `oooi must-gather` writes, in place of an API server.
 
 package source
 
@@ -27,12 +27,13 @@ import (
 )
 
 const (
-	// ArchiveFormat is the version of the format of archives. Newer formats are refused.
+	// ArchiveFormat is the version of the format of archives. ReadArchive refuses newer formats.
 	ArchiveFormat = 1
 	IndexFile     = "index"
 )
 
-// An ArchiveIndex has the time at which an archive was written, and what could not be read.
+// An ArchiveIndex is the content of an archive's file index: when and by which version of oooi the archive was written, and
+// what could not be read.
 type ArchiveIndex struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
@@ -40,19 +41,18 @@ type ArchiveIndex struct {
 	Unread  []Unread  `json:"unread,omitempty"`
 }
 
-// An Unread is something that could not be read.
+// An Unread is what one request could not read: objects of one kind, or a log.
 type Unread struct {
-	// Group and Kind of the objects. They are empty for a log. Namespace is empty if one request was for all
-	// namespaces.
+	// Group and Kind are those of the objects, or empty for a log. Namespace is empty if the request was for all namespaces.
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// What could not be read, for people.
+	// What says in words what could not be read.
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
 
-// String is one line.
+// String returns what could not be read and why, as one line.
 func (u Unread) String() string { return u.What + ": " + u.Why }
 
 // Add records that w could not be read.
@@ -60,7 +60,7 @@ func (i *ArchiveIndex) Add(w Wanted, why error) {
 	i.Unread = append(i.Unread, Unread{Group: w.Kind.Group, Kind: w.Kind.Kind, Namespace: w.Namespace, What: w.String(), Why: why.Error()})
 }
 
-// Write writes the index into a directory.
+// Write writes the index to the file index in directory dir.
 func (i *ArchiveIndex) Write(dir string) error {
 	text, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
@@ -69,16 +69,18 @@ func (i *ArchiveIndex) Write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, IndexFile), append(text, '\n'), 0o600)
 }
 
-// An Archive is a client.Reader that reads files. What must-gather had no right to read is forbidden.
+// An Archive is a client.Reader of an archive, or of other files with objects. For what must-gather could not read, it
+// returns Forbidden errors.
 type Archive struct {
 	Index  ArchiveIndex
 	scheme *runtime.Scheme
-	// Objects by "<group> <Kind>", as in package manifest.
+	// Objects are the objects by manifest.Object.GroupKind: "<group> <Kind>".
 	Objects map[string][]manifest.Object
 }
 
-// ReadArchive reads directories that must-gather wrote, or any files with objects. Without an index, other objects
-// count as missing, and the time is now. read reads each file. File - is stdin. The faults name what was not read.
+// ReadArchive reads directories that must-gather wrote, or any files with objects. File - is stdin. read parses each file,
+// and scheme has the types that Get and List return. Without an index, the time is now, and objects that are not in the
+// files do not exist. The faults name parts of files that were not read.
 func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
 	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
 	for _, f := range files {
@@ -187,7 +189,7 @@ func groupKind(k schema.GroupVersionKind) string {
 	return k.Group + " " + k.Kind
 }
 
-// decode accepts an object of another API version.
+// decode decodes o into into, as an object of kind. The API version of o may be another one.
 func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
 	content := map[string]any{}
 	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {

@@ -1,4 +1,4 @@
-// Package source has the input of commands: objects of a cluster with the user's rights, of files, and of the output
+// Package source reads the input of commands: objects of a cluster, with the user's rights, objects in files, and the output
 // of `oooi must-gather`. This file reads files, directories and standard input. It does not interpret their content.
 package source
 
@@ -18,7 +18,7 @@ import (
 // A Reading returns the objects in the content of a file, as manifest.Read does.
 type Reading func(file string, content []byte) ([]manifest.Object, []manifest.Fault)
 
-// Files has what was read from files. An object may occur several times.
+// Files are the objects and the faults in all files that were read. An object may occur several times.
 type Files struct {
 	Objects []manifest.Object
 	Faults  []manifest.Fault
@@ -26,9 +26,9 @@ type Files struct {
 	Count int
 
 	read Reading
-	// seen are the real paths of files that were read.
+	// seen are the paths of files that were read, without symbolic links.
 	seen map[string]bool
-	// roots are the real paths that the user named. Links to other places are not followed.
+	// roots are the paths that the user named, without symbolic links. A link to a file outside them is an error.
 	roots []string
 	// named are the files that the user named. All other files were found in directories.
 	named map[string]bool
@@ -37,8 +37,9 @@ type Files struct {
 // maxFile is the largest size of a file that is read, in bytes.
 const maxFile = 1 << 30
 
-// ReadFiles reads files, and every YAML or JSON file below directories, each once. File - is stdin. Links in
-// directories are followed only to places that the user named. An error is about such a place.
+// ReadFiles reads the files in paths, and every YAML or JSON file below the directories in paths. It reads each file once.
+// Path - is stdin. It follows symbolic links in directories only to files in paths or below them. It returns an error if
+// one of paths cannot be read. Any other error is one of the Faults.
 func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 	f := Files{read: read, seen: map[string]bool{}, named: map[string]bool{}}
 	if len(paths) == 0 {
@@ -57,7 +58,7 @@ func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 	return f, nil
 }
 
-// Named reports whether the user named the file with this fault.
+// Named reports whether the user named the file with this fault. Otherwise it was found in a directory.
 func (f *Files) Named(fault manifest.Fault) bool { return f.named[fault.File] }
 
 func (f *Files) argument(stdin io.Reader, path string) error {
@@ -119,7 +120,7 @@ func (f *Files) file(path string) error {
 	return err
 }
 
-// readFile refuses a file larger than maxFile.
+// readFile returns the content of a file. It returns an error if the file is larger than maxFile.
 func readFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxFile {
 		return nil, errors.New(path + ": larger than 1 GiB")
@@ -127,7 +128,8 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// again records path, and reports whether it was read before. A pipe has no real path.
+// again records path, and reports whether it was recorded before. It returns false for a path that cannot be resolved, such
+// as that of a pipe.
 func (f *Files) again(path string) bool {
 	at, err := realPath(path)
 	if err != nil {
@@ -146,8 +148,9 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(at)
 }
 
-// entry reads a file of a directory, or the target of a link. A directory inside the named paths is read anyway. A link
-// to another place is an error: a collected directory must not bring in other files of this host.
+// entry reads a file in a directory, or the target of a symbolic link. It ignores links to directories below the named
+// paths, which are read anyway. A link to any other place is an error: a directory that someone collected must not make
+// oooi read other files of this host.
 func (f *Files) entry(path string, e fs.DirEntry) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -18,22 +18,23 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A HostedCluster is a hosted cluster to report about. Object is nil if the user may not read it.
+// A HostedCluster identifies a hosted cluster. Object is the HostedCluster object, or nil if the user may not read it.
 type HostedCluster struct {
 	Namespace, Name string
 	Object          *unstructured.Unstructured
 }
 
-// Key is the namespace and name.
+// Key returns the namespace and name.
 func (hc HostedCluster) Key() client.ObjectKey {
 	return client.ObjectKey{Namespace: hc.Namespace, Name: hc.Name}
 }
 
-// ErrNoneOptedIn is the error of a command without a name if no hosted cluster opted in.
+// ErrNoneOptedIn is returned by Selected for an empty name if no hosted cluster opted in.
 var ErrNoneOptedIn = errors.New("no HostedCluster has the annotation " + settings.Prefix + network.KeyNetwork)
 
-// Find returns the HostedCluster with this name: in namespace home, else the only one. If there is none, or if the user
-// may not list them, home is assumed. For files, home is empty.
+// Find returns the key of the HostedCluster with this name in namespace home, else of the only one with this name. If there
+// is none, or if the user may not list HostedClusters, it returns home and name. For files, home is empty, and Find returns
+// an error if there is none.
 func Find(ctx context.Context, api client.Reader, home, name string) (client.ObjectKey, error) {
 	assumed := client.ObjectKey{Namespace: home, Name: name}
 	list := hcp.NewHostedClusters()
@@ -60,7 +61,8 @@ func Find(ctx context.Context, api client.Reader, home, name string) (client.Obj
 	return assumed, nil
 }
 
-// Selected returns the named hosted cluster, or each that opted in, in the key's namespace or in all.
+// Selected returns the hosted cluster with this name. If name.Name is empty, it returns each that opted in, in the namespace
+// of name or, if that is empty, in all.
 func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]HostedCluster, error) {
 	if name.Name != "" {
 		u := hcp.NewHostedCluster()
@@ -80,7 +82,7 @@ func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]
 	var all []HostedCluster
 	for i := range list.Items {
 		u := &list.Items[i]
-		// The error occurs again when the cluster is read.
+		// A caller that decodes the object again gets the same error.
 		one, _ := hcp.ReadLiveCluster(u)
 		if one.OptedIn {
 			all = append(all, HostedCluster{one.Namespace, one.Name, u})

@@ -1,4 +1,4 @@
-// This file reads what containers logged.
+// This file reads the logs of containers.
 
 package source
 
@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// logLines is how many lines are read of each container's log.
+// logLines is how many lines are read from the end of each container's log.
 const logLines = 20_000
 
-// A LogReader returns the log of a container. If previous is true, it is the log of its last run that ended.
+// A LogReader returns the log of a container. If previous is true, it returns the log of the run before the last restart.
 type LogReader func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error)
 
-// LogsOf reads logs through the API server.
+// LogsOf returns a LogReader that reads the last logLines lines through the API server.
 func LogsOf(set kubernetes.Interface) LogReader {
 	return func(ctx context.Context, pod client.ObjectKey, container string, previous bool) (io.ReadCloser, error) {
 		o := &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: new(int64(logLines))}

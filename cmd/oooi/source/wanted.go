@@ -1,4 +1,4 @@
-// This file lists the objects that oooi reads and writes, for `oooi check` and `oooi must-gather`.
+// This file lists the objects that the operator reads and writes, for `oooi check` and `oooi must-gather`.
 
 package source
 
@@ -20,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/objects"
 )
 
-// A Wanted names objects of one kind: one by its name, or all with certain labels.
+// A Wanted selects objects of one kind: the one with a name, or all with certain labels.
 type Wanted struct {
 	Kind schema.GroupVersionKind
 	// Namespace is empty for all namespaces.
@@ -28,19 +28,19 @@ type Wanted struct {
 	labels          map[string]string
 }
 
-// DeploymentKind is the kind of Deployments.
+// DeploymentKind returns the kind of Deployments.
 func DeploymentKind() schema.GroupVersionKind { return KindOf("apps", "v1", "Deployment") }
 
-// PodKind is the kind of pods.
+// PodKind returns the kind of pods.
 func PodKind() schema.GroupVersionKind { return KindOf("", "v1", "Pod") }
 
-// KindOf returns a kind of one version.
+// KindOf returns a GroupVersionKind.
 func KindOf(group, version, kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 }
 
-// EachOf calls read for the objects of one hosted cluster, and for the NADs of its NodePools, which are unknown if hc
-// is nil. It ends at the first error of read.
+// EachOf calls read for the objects of a hosted cluster, and for the NADs that its NodePools name. If hc, the HostedCluster
+// object, is nil, these NADs are unknown and left out. EachOf returns the first error of read.
 func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wanted) ([]unstructured.Unstructured, error)) error {
 	var pools []unstructured.Unstructured
 	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
@@ -60,7 +60,7 @@ func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wa
 	return nil
 }
 
-// wantedOf returns the objects of one hosted cluster. Its only ConfigMaps are the plan and the status.
+// wantedOf selects the objects of a hosted cluster in its namespace and in its control plane namespace.
 func wantedOf(namespace, controlPlane string) []Wanted {
 	owned := wire.OwnedLabels()
 	return []Wanted{
@@ -85,7 +85,7 @@ func wantedOf(namespace, controlPlane string) []Wanted {
 	}
 }
 
-// DefinitionsOf returns the NADs that the NodePools of hc name. If hc is nil, they are unknown.
+// DefinitionsOf selects the NADs that pools, the NodePools of hc, name. If hc is nil, it returns nil.
 func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured) (out []Wanted) {
 	if hc == nil {
 		return nil
@@ -102,7 +102,7 @@ func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructu
 	return out
 }
 
-// WantedOfAll returns the objects that all hosted clusters share, and the operator.
+// WantedOfAll selects the objects that all hosted clusters share, and the operator's Deployment.
 func WantedOfAll() []Wanted {
 	operator := map[string]string{wire.LabelName: wire.Owner}
 	out := []Wanted{
@@ -117,7 +117,7 @@ func WantedOfAll() []Wanted {
 	return out
 }
 
-// WantedOfOperator returns the objects of the operator in its namespace.
+// WantedOfOperator selects the pods of the operator in its namespace, and all events there.
 func WantedOfOperator(namespace string) []Wanted {
 	return []Wanted{
 		{Kind: PodKind(), Namespace: namespace, labels: map[string]string{wire.LabelName: wire.Owner}},
@@ -125,10 +125,11 @@ func WantedOfOperator(namespace string) []Wanted {
 	}
 }
 
-// PageSize is the largest number of objects in one answer of the API server.
+// PageSize is the limit of objects that one list request asks for.
 const PageSize = 250
 
-// Read reads the objects, page by page. If the kind is not installed, there are no objects.
+// Read returns the objects that w selects. It reads them page by page. If their kind is not installed, or if the object with
+// a name does not exist, it returns nil.
 func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
 	all, err := w.read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
@@ -162,7 +163,7 @@ func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 	}
 }
 
-// String returns the name of the objects for messages.
+// String returns words for the objects, such as "Pods in namespace clusters-blue".
 func (w Wanted) String() string {
 	out := w.Kind.Kind + " " + w.name
 	if w.name == "" {
@@ -181,7 +182,7 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// Matters reports whether plans depend on these objects.
+// Matters reports whether plans depend on objects that w selects.
 func (w Wanted) Matters() bool {
 	group, _, _ := strings.Cut(groupKind(w.Kind), " ")
 	return files.Matters(manifest.Object{Group: group, Kind: w.Kind.Kind, Name: w.name})

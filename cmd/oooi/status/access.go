@@ -1,4 +1,4 @@
-// This file reports what management access opens on a network, and to which callers. It is pure.
+// This file reports what the annotation management-access opens on a network, and to which callers. It is pure.
 
 package status
 
@@ -16,19 +16,20 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// An Access is what callers in the management cluster reach on a network.
+// An Access is what management-access opens on a network: destinations that pods of the management cluster reach through
+// the access proxy of edges, and load balancers.
 type Access struct {
-	// Proxy is the URL for HTTP CONNECT. Empty: only load balancers are open.
+	// Proxy is the URL of the access proxy, which accepts HTTP CONNECT. Empty: only load balancers are open.
 	Proxy        string              `json:"proxy,omitempty"`
 	Destinations []statusDestination `json:"destinations"`
-	// Namespaces whose pods are certainly admitted, by oooi's NetworkPolicy or by HyperShift's.
+	// Namespaces are those whose pods oooi's or HyperShift's NetworkPolicies admit for certain.
 	Namespaces []string `json:"namespaces"`
-	// Accounts whose tokens are accepted. Empty: callers need no token. Audience is the audience of tokens.
+	// Accounts are the ServiceAccounts whose tokens are accepted, for this audience. Empty: callers need no token.
 	Accounts []string `json:"accounts"`
 	Audience string   `json:"audience,omitempty"`
 	// LoadBalancers is null if annotation management-access does not open load balancers.
 	LoadBalancers []statusBalanced `json:"loadBalancers"`
-	// LoadBalancersOnOtherNetwork is true if they forward to edges of another network.
+	// LoadBalancersOnOtherNetwork is true if load balancers forward to edges of another network.
 	LoadBalancersOnOtherNetwork bool `json:"loadBalancersOnOtherNetwork,omitempty"`
 }
 
@@ -40,7 +41,7 @@ type statusDestination struct {
 	PlainTCP string `json:"plainTCP,omitempty"`
 }
 
-// A statusBalanced is a Service that stands for one of the hosted cluster.
+// A statusBalanced is a Service of type LoadBalancer in the control plane namespace, for a Service of the hosted cluster.
 type statusBalanced struct {
 	Service string `json:"service"`
 	// HostedService is NAMESPACE/NAME in the hosted cluster. Empty: HyperShift made the Service for the ingress
@@ -49,11 +50,11 @@ type statusBalanced struct {
 	// Ports are the node ports.
 	Ports           []uint16       `json:"ports"`
 	ForwardsToEdges explain.Answer `json:"forwardsToEdges"`
-	// Edges that are ready and report that all Ports are open.
+	// Edges are the numbers of the ready edges that report that all Ports are open.
 	Edges []int `json:"edges"`
 }
 
-// access returns nil if n opens nothing.
+// access returns what callers reach on n, network i of the plan. It returns nil if n opens nothing.
 func (f Facts) access(i int, n network.Network) *Access {
 	a := n.Access
 	if !a.Opens() && a.LoadBalancers == nil {
@@ -94,7 +95,7 @@ func (f Facts) listen(n network.Network, ports []uint16) []int {
 	return out
 }
 
-// text lists many load balancers only if all is true.
+// text writes a, or nothing if a is nil. More than manyRows load balancers are listed only if all is true.
 func (a *Access) text(w io.Writer, all bool) {
 	if a == nil {
 		return
@@ -123,7 +124,7 @@ func (a *Access) text(w io.Writer, all bool) {
 	command.Line(w, "  %s", a.Balanced())
 }
 
-// callers returns whole sentences.
+// callers says in sentences which pods are admitted.
 func (a *Access) callers() string {
 	return "Pods of these namespaces are admitted: " + strings.Join(a.Namespaces, ", ") + ", " + explain.AlsoAdmitted + "."
 }

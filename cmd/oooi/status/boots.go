@@ -1,4 +1,4 @@
-// This file reports VMs that boot, and the timeline of one VM. It is pure.
+// This file reports VMs that boot for the first time, and the boot steps of one VM. It is pure.
 
 package status
 
@@ -15,7 +15,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// omitted counts VMs that are not nodes yet and that no edge lists.
+// boots returns the VMs of n that edges report as booting for the first time. omitted is how many further VMs that are not
+// nodes yet are in no report, because a report lists at most reported.MaxBoots.
 func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
@@ -39,7 +40,7 @@ func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	return out, omitted
 }
 
-// last returns the last step, empty if none was seen.
+// last returns the last step that an edge saw, and its time. If no edge saw one, step is empty, and at is b.Since.
 func (b Boot) last() (step network.BootStep, at time.Time) {
 	at = b.Since
 	for _, s := range b.Steps {
@@ -66,7 +67,7 @@ func stepTitle(s network.BootStep) string {
 	return string(s)
 }
 
-// bootTable leaves out nodes.
+// bootTable writes the VMs that are not nodes yet. More than manyRows are listed only if all is true.
 func (n Network) bootTable(w io.Writer, all bool) {
 	var rows, late [][]string
 	for _, b := range n.Boots {
@@ -85,7 +86,7 @@ func (n Network) bootTable(w io.Writer, all bool) {
 	}
 }
 
-// ofVM returns r with only the leases and the boots of one VM, and a text about it.
+// ofVM returns r with only the leases and the boots of the VM with this name. Its text is about this VM.
 func (r Output) ofVM(name string) Output {
 	other := func(l statusLease) bool { return l.VM != name }
 	r.vm, r.Other, r.Networks = name, slices.DeleteFunc(slices.Clone(r.Other), other), slices.Clone(r.Networks)
@@ -97,8 +98,8 @@ func (r Output) ofVM(name string) Output {
 	return r
 }
 
-// knowsVM is for a result of ofVM. It is true if r has something about the VM, or may lack it because something could
-// not be read.
+// knowsVM reports whether r, a result of ofVM, has something about its VM. It is also true if something could not be
+// read, because that may be about the VM.
 func (r Output) knowsVM() bool {
 	return len(r.Unread) > 0 || len(r.Other) > 0 || slices.ContainsFunc(r.Networks, func(n Network) bool { return len(n.Boots)+len(n.Leases) > 0 }) ||
 		slices.ContainsFunc(r.Problems, func(p statusProblem) bool { return slices.Contains(p.Args["newVMs"], r.vm) })

@@ -1,4 +1,5 @@
-// This file reads whether Services of the control plane have endpoints, which edges do not report.
+// This file reports the health of backends. It reads EndpointSlices, because edges do not report Services without
+// endpoints.
 
 package status
 
@@ -26,8 +27,8 @@ func (r *Reader) readEndpoints(ctx context.Context) error {
 	return nil
 }
 
-// endpoint says whether b has an endpoint that edges can dial. It is Unknown for an external host, for VMs, and for a
-// Service without EndpointSlices, whose ClusterIP edges dial.
+// endpoint says whether b has an endpoint that edges dial. The answer is Unknown for an external host and for VMs. It is
+// also Unknown for a Service without EndpointSlices: edges dial its ClusterIP.
 func (f Facts) endpoint(b network.Backend) explain.Answer {
 	answer := explain.Unknown
 	if b.Kind != network.BackendPods {
@@ -45,8 +46,8 @@ func (f Facts) endpoint(b network.Backend) explain.Answer {
 	return answer
 }
 
-// resolves says whether edges of n resolve an allowed host. They report only that they refuse its address, so it is
-// never No.
+// resolves says whether edges of n resolve the name of b, an allowed host. The answer is Yes if an edge reports that it
+// refuses the host's address, else Unknown: edges report nothing else about the name.
 func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {
 		if r := f.Reports[wire.EdgeReportLease(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {
@@ -56,8 +57,8 @@ func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	return explain.Unknown
 }
 
-// dialed reports whether edges dial an endpoint of a port of s. They dial an endpoint that is not ready only if no
-// other one is better. They never dial one that terminates and does not serve.
+// dialed reports whether edges dial an endpoint in s for the port with this name. They never dial an endpoint that
+// terminates and does not serve. They dial any other endpoint that is not ready only if none is ready.
 func dialed(s discoveryv1.EndpointSlice, portName string) bool {
 	has := func(p *bool, otherwise bool) bool { return p == nil && otherwise || p != nil && *p }
 	if s.AddressType != discoveryv1.AddressTypeIPv4 {
@@ -84,8 +85,7 @@ func faultText(f reported.BackendFault) string {
 	return "no endpoint answers and is ready"
 }
 
-// health returns what ready edges of n and EndpointSlices show about b. A report does not name a backend without
-// endpoints, so EndpointSlices are needed as well.
+// health returns what ready edges of n and EndpointSlices show about b, in words and as a value.
 func (f Facts) health(n network.Network, b network.Backend) (text string, state HealthState) {
 	var faults []string
 	heard, unknown := false, f.Ready == nil

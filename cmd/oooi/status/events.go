@@ -30,8 +30,8 @@ const (
 	mostEventText = 500
 )
 
-// readEvents reads Warning events of both namespaces, at most mostEventsRead of each. Answers do not depend on
-// events, so those that cannot be read do not count as unread.
+// readEvents reads Warning events of the namespaces of the HostedCluster and of its control plane, at most mostEventsRead
+// of each. Events that cannot be read are not in r.unread, because no answer depends on them.
 func (r *Reader) readEvents(ctx context.Context) error {
 	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
 		var list corev1.EventList
@@ -49,15 +49,15 @@ func (r *Reader) readEvents(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// recentEvents returns the newest Warning events about the HostedCluster and its edges, the newest first. If events
-// differ only in their time, as after several failed probes, only the newest counts.
+// recentEvents returns at most mostEvents Warning events about the HostedCluster and its edges, the newest first. Of
+// events that differ only in their time, as after several failed probes, it returns the newest.
 func (f Facts) recentEvents() (out []statusEvent) {
 	for _, e := range f.events {
 		of := e.InvolvedObject
 		ofCluster := of.Kind == "HostedCluster" && of.Namespace == f.Namespace && of.Name == f.Name
 		ofEdge := of.Namespace == f.ControlPlane && strings.HasPrefix(of.Name, wire.NameEdge+"-")
 		if e.Type != corev1.EventTypeWarning || !ofCluster && !ofEdge {
-			continue // An archive also has other events.
+			continue // An archive has events of all types, because it ignores the field selector.
 		}
 		out = append(out, statusEvent{happened(e), of.Kind + " " + of.Namespace + "/" + of.Name, e.Reason, explain.Shorten(strings.Join(strings.Fields(e.Message), " "), mostEventText)})
 	}
@@ -74,7 +74,7 @@ func (f Facts) recentEvents() (out []statusEvent) {
 	return out[:min(len(out), mostEvents)]
 }
 
-// happened returns when an event happened last. Programs use different fields for that.
+// happened returns the newest of the times in e. Event recorders use different fields for the last occurrence.
 func happened(e corev1.Event) time.Time {
 	last := e.CreationTimestamp.Time
 	for _, t := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time} {

@@ -10,10 +10,10 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// statusVersion is the version of the output as JSON. Fields are only added within a version.
+// statusVersion is the version of the JSON output. Within a version, fields are added, but not renamed or removed.
 const statusVersion = "v1"
 
-// An Output is one line of `oooi status -o json`. Scripts rely on it.
+// An Output is what `oooi status` writes about one hosted cluster: one line of `oooi status -o json`. Scripts rely on it.
 type Output struct {
 	Version      string           `json:"version"`
 	Cluster      string           `json:"cluster"`
@@ -22,17 +22,17 @@ type Output struct {
 	Condition    *statusCondition `json:"condition"`
 	Networks     []Network        `json:"networks"`
 	Problems     []statusProblem  `json:"problems"`
-	// Other are the leases on networks that are not in the plan.
+	// Other are the DHCP leases on networks that are not in the plan.
 	Other []statusLease `json:"otherLeases,omitempty"`
 	// Events are the newest Warning events about the HostedCluster and its edges, the newest first, at most five.
 	Events []statusEvent `json:"events,omitempty"`
-	// EventsUnread says which events are missing.
+	// EventsUnread says in sentences which events could not be read.
 	EventsUnread []string `json:"eventsUnread,omitempty"`
-	// Notes about external hosts, problems that are not shown, and a recovery from a backup.
+	// Notes are sentences about external hosts, about problems that are not shown, and about a recovery from a backup.
 	Notes []string `json:"notes,omitempty"`
-	// Unread says what could not be read.
+	// Unread says in sentences what could not be read.
 	Unread []string `json:"unread,omitempty"`
-	// Blind is true if rights are missing to show whether the condition is about the current settings.
+	// Blind is true if the user lacks rights, so that it stays unknown whether the condition is about the current settings.
 	Blind bool `json:"-"`
 	// vm is the VM that the text is about. Empty: the whole cluster.
 	vm string
@@ -49,7 +49,7 @@ type statusCondition struct {
 	Since  time.Time `json:"since"`
 	// Current says whether the condition and the operator's status are about the current objects.
 	Current statusAnswer `json:"current"`
-	// Message has the lines of the condition's message if the operator's status cannot be used.
+	// Message are the lines of the condition's message. It is set only if the operator's status cannot be used.
 	Message []string `json:"message,omitempty"`
 }
 
@@ -69,13 +69,13 @@ type Network struct {
 	Access *Access `json:"access,omitempty"`
 	// Leases is null if they could not be read.
 	Leases []statusLease `json:"leases"`
-	// Boots are the VMs that edges report as booting for the first time, those that are not nodes yet first. BootsOmitted is how
-	// many of these edges do not list.
+	// Boots are the VMs that edges report as booting for the first time. VMs that are not nodes yet come first. BootsOmitted is
+	// how many further VMs that are not nodes yet are in no report.
 	Boots        []Boot `json:"boots,omitempty"`
 	BootsOmitted int    `json:"bootsOmitted,omitempty"`
 }
 
-// A Boot is how far a VM has come that boots for the first time.
+// A Boot is the progress of a VM that boots for the first time.
 type Boot struct {
 	VM string `json:"vm"`
 	// Since is when an edge first saw that the VM runs.
@@ -83,11 +83,11 @@ type Boot struct {
 	Steps []BootStep `json:"steps"`
 	// Missing is the next step. Empty: the VM is a node.
 	Missing network.BootStep `json:"missing,omitempty"`
-	// Late: the step has been missing for more than ten minutes.
+	// Late is true if the step has been missing for more than ten minutes.
 	Late bool `json:"late,omitempty"`
 }
 
-// A BootStep is when edges first saw a step. Nil: they did not see it.
+// A BootStep is a step of a boot, and when edges first saw it. Nil: they have not seen it.
 type BootStep struct {
 	Step network.BootStep `json:"step"`
 	Seen *time.Time       `json:"seen,omitempty"`
@@ -100,34 +100,37 @@ type Edge struct {
 	Address    netip.Addr     `json:"address"`
 	Ready      explain.Answer `json:"ready"`
 	CarriesVMs explain.Answer `json:"carriesVMs"`
-	// Level that the edge reports: nothing, serves or reaches. Empty: unknown.
+	// Level is what the edge reports: nothing, serves (its servers answer) or reaches (it also reaches the API server).
+	// Empty: unknown.
 	Level string `json:"level,omitempty"`
-	// NotServing is why its servers do not serve. Empty: they serve, or it is unknown.
+	// NotServing says why the edge is not ready. Empty: it is ready, or that is unknown.
 	NotServing string `json:"notServing,omitempty"`
-	// UnavailableSince is when the operator saw that it became unavailable. Nil: it is available, or it is unknown.
+	// UnavailableSince is when the operator first saw that the edge is unavailable. Nil: the edge is ready, or the time is
+	// unknown.
 	UnavailableSince *time.Time `json:"unavailableSince,omitempty"`
-	// ReportedLast is the time of its last report if the report is too old to count.
+	// ReportedLast is the time of the edge's last report. It is set only if the report is too old to be used.
 	ReportedLast *time.Time `json:"reportedLast,omitempty"`
 }
 
-// A Target is the backend for connections to names.
+// A Target is an address of edges, and the backend to which they forward connections to it.
 type Target struct {
-	// Names that VMs ask for. Empty: each name that resolves to the address.
+	// Names are the TLS server names that select the backend. Empty: it gets all connections that other targets of the
+	// address do not get.
 	Names   []string       `json:"names"`
 	Address netip.AddrPort `json:"address"`
 	Backend string         `json:"backend"`
 	// Health says what edges and EndpointSlices show about the backend, in words. State is the same as a value.
 	Health string      `json:"health"`
 	State  HealthState `json:"-"`
-	// Resolves is whether edges resolve the name of an allowed host. They report only that they refuse its address. Empty: it is not
-	// an allowed host.
+	// Resolves says whether edges resolve the name of an allowed host: Yes if they report that they refuse its address, else
+	// Unknown. Empty: the backend is not an allowed host.
 	Resolves explain.Answer `json:"resolves,omitempty"`
-	// Needed is true if nodes need it to become a working part of their cluster.
+	// Needed is true if nodes need the backend to become a working part of their cluster.
 	Needed bool `json:"-"`
 }
 
 type statusLease struct {
-	// Network is the label of the lease's network.
+	// Network is the value of the network's label (see wire.NetworkLabel).
 	Network string     `json:"network"`
 	Address netip.Addr `json:"address"`
 	VM      string     `json:"vm,omitempty"`
@@ -137,7 +140,7 @@ type statusLease struct {
 }
 
 type statusEvent struct {
-	// Time of the last occurrence.
+	// Time is that of the last occurrence.
 	Time time.Time `json:"time"`
 	// Object is KIND NAMESPACE/NAME.
 	Object string `json:"object"`

@@ -32,19 +32,19 @@ import (
 	"github.com/cldmnky/oooi/version"
 )
 
-// A Leased is a lease on the network with this label.
+// A Leased is a DHCP lease. Network is the value of its network's label (see wire.NetworkLabel).
 type Leased struct {
 	Network string
 	network.Lease
 }
 
-// A Reader reads the facts about one hosted cluster.
+// A Reader reads the facts about one hosted cluster into Facts.
 type Reader struct {
 	API client.Reader
 	Facts
 }
 
-// Read reads the facts about a HostedCluster.
+// Read returns the facts about a HostedCluster. What the user may not read is named in the facts, and is not an error.
 func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Facts, error) {
 	r := Reader{API: api, Facts: Facts{LiveCluster: hcp.UnreadLiveCluster(hc.Namespace, hc.Name), Build: version.Number()}}
 	if hc.Object != nil {
@@ -67,7 +67,7 @@ func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Fact
 	return r.Facts, r.readSettings(ctx, hc.Object)
 }
 
-// misses records a right that the user lacks. It returns any other error.
+// misses records in r.unread that the user has no right to read what, and returns nil. It returns any other error.
 func (r *Reader) misses(what string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -128,7 +128,7 @@ func (r *Reader) readStored(ctx context.Context) error {
 	return nil
 }
 
-// ReadEdges reads which edges are ready.
+// ReadEdges reads the Deployments of edges into r.Ready.
 func (r *Reader) ReadEdges(ctx context.Context) error {
 	var list appsv1.DeploymentList
 	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.NamedLabels(wire.NameEdge)))
@@ -142,7 +142,7 @@ func (r *Reader) ReadEdges(ctx context.Context) error {
 	return nil
 }
 
-// readPods reads why pods of edges do not run, unless all edges are ready.
+// readPods reads into r.Pods why pods of edges do not run. If all edges are ready, it reads nothing.
 func (r *Reader) readPods(ctx context.Context) error {
 	if !slices.ContainsFunc(r.Plan.Networks, func(n network.Network) bool {
 		return slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return r.ReadyEdge(n, e) == explain.No })
@@ -169,7 +169,7 @@ func (r *Reader) readPods(ctx context.Context) error {
 	return nil
 }
 
-// notRunning says why a pod does not run. Empty: it runs, though it may not be ready.
+// notRunning says why p does not run. Empty: p runs, but may not be ready.
 func notRunning(p *corev1.Pod) string {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
@@ -192,7 +192,7 @@ func notRunning(p *corev1.Pod) string {
 	return "the pod is Pending. Its images: " + strings.Join(slices.Compact(images), ", ")
 }
 
-// ReadLeases reads DHCP leases, and the reports of edges.
+// ReadLeases reads the DHCP leases and the reports of edges. Both are Lease objects.
 func (r *Reader) ReadLeases(ctx context.Context) error {
 	var list coordinationv1.LeaseList
 	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.OwnedLabels()))
@@ -211,7 +211,7 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 				}
 			}
 		case wire.NameDHCP:
-			// A Lease with another name is not about an address.
+			// Read returns an error for a Lease whose name is not that of an address.
 			if l, err := leaseobject.Read(o); err == nil {
 				r.Leases = append(r.Leases, Leased{o.Labels[wire.LabelNetwork], l})
 			}
@@ -221,7 +221,8 @@ func (r *Reader) ReadLeases(ctx context.Context) error {
 	return nil
 }
 
-// readSettings reads all objects from which plans are made. Their hashes show whether a condition is about them.
+// readSettings reads the objects from which plans are derived, and sets the hashes r.Settings and r.Inputs. They show
+// whether the operator's status is about the current objects.
 func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured) error {
 	var dump files.Dump
 	if !r.add(&dump, *hc) {
@@ -254,7 +255,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	return nil
 }
 
-// into adds the objects of w to dump, and returns them. whole is true if all that exist were added.
+// into adds the objects that w selects to dump, and returns them. whole is true if all of them were added.
 func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (found []unstructured.Unstructured, whole bool, err error) {
 	found, err = w.Read(ctx, r.API)
 	if err != nil {
@@ -263,7 +264,7 @@ func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (f
 	return found, r.add(dump, found...), nil
 }
 
-// add records why an object cannot be read, and returns false.
+// add adds objects to dump. If one cannot be decoded, it records that in r.unread, and returns false.
 func (r *Reader) add(dump *files.Dump, all ...unstructured.Unstructured) bool {
 	for _, u := range all {
 		if err := dump.AddUnstructured(u); err != nil {

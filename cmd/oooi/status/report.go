@@ -1,4 +1,4 @@
-// This file makes the output of `oooi status` from facts. It is pure. What is not known is "unknown".
+// This file derives the output of `oooi status` from facts. It is pure.
 
 package status
 
@@ -26,43 +26,44 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// Facts are the facts about one hosted cluster.
+// Facts are what was read about one hosted cluster.
 type Facts struct {
 	hcp.LiveCluster
 	// Read is true if the HostedCluster was read.
 	Read bool
-	// Settings is the hash of the current annotations. Empty: unknown.
+	// Settings is the hash of the current annotations, as in explain.Report. Empty: unknown.
 	Settings string
-	// Inputs is the hash of the other current fields from which plans are made. Empty: unknown.
+	// Inputs is the hash of the other current fields from which plans are derived. Empty: unknown.
 	Inputs string
-	// Stored is the Report that the operator stored. If it cannot be used, it is nil, and noReport says why and what to
-	// do, in sentences. noReportRight is true if the right to read it is missing.
+	// Stored is the operator's status: the Report that it stored in a ConfigMap. It is nil if it cannot be used. noReport
+	// then says why and what to do, in sentences. noReportRight is true if the user lacks the right to read it.
 	Stored        *explain.Report
 	noReport      string
 	noReportRight bool
 	Build         string
-	// Plan in force, known if PlanRead is true. PlanHash is the explain.PlanHash of its stored text.
+	// Plan is the plan in force. It is known if PlanRead is true. PlanHash is the explain.PlanHash of its stored text.
 	Plan     network.Plan
 	PlanHash string
 	PlanRead bool
-	// NoPlan says in a sentence why the plan is not found. Empty: it was found, or could not be looked for.
+	// NoPlan says in a sentence why there is no plan. Empty: there is one, or the user may not read it.
 	NoPlan string
-	// Ready says whether each edge is ready, by its Deployment. Nil: unknown. Pods says why its pod does not run.
+	// Ready says whether each edge is ready, and Pods why its pod does not run. The keys are the names of Deployments. Nil:
+	// unknown.
 	Ready map[string]bool
 	Pods  map[string]string
-	// Reports of edges by the name of their Lease.
+	// Reports are the reports of edges, by the name of the Lease that contains them.
 	Reports map[string]reported.EdgeReport
-	// renewed is when each report was renewed, by the name of its Lease. Zero: unknown.
+	// renewed is when each report was last renewed, by the name of its Lease. A missing time is unknown.
 	renewed map[string]time.Time
 	Leases  []Leased
 	// LeasesRead is true if leases and reports are known.
 	LeasesRead bool
 	// Slices are the EndpointSlices of the control plane. Empty: unknown.
 	Slices []discoveryv1.EndpointSlice
-	// Led says for each Service of the control plane whether it forwards to edges. Nil: unknown.
+	// Led says for each Service of the control plane, by name, whether it forwards to edges. Nil: unknown.
 	Led map[string]bool
-	// events are events of both namespaces, not only Warnings about edges. eventsUnread says in sentences which are
-	// missing.
+	// events are those of the HostedCluster's and of the control plane's namespace, also about other objects than edges.
+	// eventsUnread says in sentences which events could not be read.
 	events       []corev1.Event
 	eventsUnread []string
 	// unread says in sentences what could not be read.
@@ -73,7 +74,7 @@ type Facts struct {
 type HealthState int
 
 const (
-	// StateUnknown: not all Ready edges report about the backend, or there is no EndpointSlice.
+	// StateUnknown: not all Ready edges report about the backend, or its Service has no EndpointSlice.
 	StateUnknown HealthState = iota
 	// StateFine: no Ready edge reports a fault.
 	StateFine
@@ -83,7 +84,7 @@ const (
 	StateWithoutEndpoint
 )
 
-// OutputOf returns the output at the time now.
+// OutputOf returns the output for f at the time now.
 func OutputOf(f Facts, now time.Time) Output {
 	f = f.WithoutOldReports(now).counting(now)
 	r := Output{
@@ -135,8 +136,8 @@ func OutputOf(f Facts, now time.Time) Output {
 // oldReport is the age from which a report is ignored. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
-// WithoutOldReports removes reports that are too old at the time now. An edge that has lost the API server, or whose
-// failover agent hangs, does not renew its report.
+// WithoutOldReports returns f without the reports that are older than oldReport at the time now. An edge does not renew its
+// report if it cannot reach the management cluster's API server, or if its failover agent hangs.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	f.Reports = maps.Clone(f.Reports)
 	maps.DeleteFunc(f.Reports, func(name string, _ reported.EdgeReport) bool {
@@ -146,7 +147,8 @@ func (f Facts) WithoutOldReports(now time.Time) Facts {
 	return f
 }
 
-// silentSince is when a report that is too old was last renewed. Zero: there is none.
+// silentSince returns when the report in the Lease with this name was last renewed, if WithoutOldReports removed it. Else
+// it returns zero.
 func (f Facts) silentSince(name string) time.Time {
 	if _, current := f.Reports[name]; current {
 		return time.Time{}
@@ -181,7 +183,8 @@ func (f Facts) boot(r Output) statusAnswer {
 	return answer
 }
 
-// contradiction returns an answer if facts about edges and Services contradict that nodes boot.
+// contradiction compares the operator's status, by which nodes boot, with edges and Services. If they contradict it, it
+// returns another answer and true.
 func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
 		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
@@ -201,7 +204,7 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	return lacks, lacking
 }
 
-// lacks says whether nodes boot while something is not served. ok is false if everything that nodes need is served.
+// lacks says whether nodes boot although a backend that they need has no endpoint. ok is false if no such backend is known.
 func (f Facts) lacks() (out statusAnswer, ok bool) {
 	for _, n := range f.Plan.Networks {
 		why := map[string]string{}
@@ -227,7 +230,8 @@ func (f Facts) lacks() (out statusAnswer, ok bool) {
 	return out, ok
 }
 
-// mayReach reports whether an edge of n that may be ready may reach the hosted control plane.
+// mayReach reports whether an edge of n may reach the hosted API server. An edge does not if it is not ready, if its report
+// is too old, or if it reports another level.
 func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
 		name := wire.EdgeReportLease(n, e).Name
@@ -236,7 +240,8 @@ func (f Facts) mayReach(n network.Network) bool {
 	})
 }
 
-// dark returns problems of backends for which no edge of n that may be ready finds an endpoint.
+// dark returns a problem for each backend for which all edges of n report no endpoint. It ignores edges that are not
+// ready.
 func (f Facts) dark(n network.Network) problem.Problems {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
@@ -247,7 +252,8 @@ func (f Facts) dark(n network.Network) problem.Problems {
 	return reported.EdgesReachNoEndpoint(n, len(reports), reports)
 }
 
-// lacksPlan reports whether the plan is missing although edges may need one, by the operator's status.
+// lacksPlan reports whether there is no plan in force although one is needed. The operator's status shows whether. Without
+// that status, each hosted cluster that opted in needs a plan.
 func (f Facts) lacksPlan() bool {
 	needed := !f.Read || f.OptedIn
 	if f.Stored != nil {
@@ -299,7 +305,8 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 	return out
 }
 
-// edge ignores the report of an edge that is not ready, because a report outlives its pod.
+// edge returns the state of e. It ignores the level that an edge reports if the edge is not ready, because a report
+// outlives its pod.
 func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
 	r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
@@ -315,7 +322,7 @@ func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	return out
 }
 
-// unavailableSince is the operator's time. Nil: unknown.
+// unavailableSince returns when the operator first saw that the edge of a Deployment is unavailable. Nil: unknown.
 func (f Facts) unavailableSince(deployment string) *time.Time {
 	if f.Stored == nil {
 		return nil
@@ -333,7 +340,7 @@ func (f Facts) ReadyEdge(n network.Network, e network.Edge) explain.Answer {
 	return answerIn(f.Ready, wire.EdgeDeploymentName(n, e))
 }
 
-// answerIn is Unknown if known is nil.
+// answerIn returns known[name] as an answer. It returns Unknown if known is nil.
 func answerIn(known map[string]bool, name string) explain.Answer {
 	switch {
 	case known == nil:
@@ -344,8 +351,8 @@ func answerIn(known map[string]bool, name string) explain.Answer {
 	return explain.No
 }
 
-// carries says whether VMs of n use e now. Each VM uses the edge that sent the last failover announcement. An
-// edge that serves alone has sent it. While both serve, each reports whether it has connections.
+// carries says whether VMs of n use e now. VMs use the edge that sent the last failover announcement. If one edge serves
+// alone, it has sent that. While both serve, each reports whether it has connections of VMs.
 func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	ready := f.ReadyEdge(n, e)
 	if len(n.Edges) == 1 {

@@ -1,5 +1,8 @@
-// Package status is `oooi status`: the state of a running cluster, as the operator and the edges report it. This file
-// has its flags.
+// Package status implements `oooi status`: it reports the state of a running hosted cluster, as the operator and the edges
+// see it.
+//
+// The operator's status is the Report (package explain) that the operator stores in a ConfigMap. It counts only if it is
+// about the current objects. A report of an edge (package reported) is an annotation of a Lease. This file has the flags.
 package status
 
 import (
@@ -20,20 +23,20 @@ const statusInterval = 2 * time.Second
 
 // A Request is what the user asks for.
 type Request struct {
-	// Name of the HostedCluster. Zero: each hosted cluster that opted in.
+	// Name is that of the HostedCluster. Zero: each hosted cluster that opted in.
 	Name    client.ObjectKey
 	wait    bool
 	timeout time.Duration
-	// At is the time of the report. Zero: now.
+	// At is the time for which the state is reported. Zero: now.
 	At     time.Time
 	output command.FormatFlag
-	// all is true if text lists each lease and name.
+	// all is true to list each lease and name, even if there are more than manyRows.
 	all bool
-	// vm is the VM to show alone. Empty: everything.
+	// vm is the name of the only VM to show. Empty: the whole hosted cluster is shown.
 	vm string
 }
 
-// New returns the command.
+// New returns the command `oooi status`.
 func New() *cobra.Command {
 	var cluster command.ClusterFlags
 	var files []string
@@ -105,7 +108,7 @@ lease:
 	return c
 }
 
-// show writes reports, and returns the error with the exit code. err is the error of follow.
+// show writes all. err is the error of follow. The error that it returns determines the exit code.
 func (ask Request) show(w io.Writer, all []Output, err error) error {
 	known := ask.vm == "" || len(all) == 0
 	for i, r := range all {
@@ -123,7 +126,8 @@ func (ask Request) show(w io.Writer, all []Output, err error) error {
 	return err
 }
 
-// Source returns the API server or files to read from. There it finds the namespace of Name.
+// Source returns a reader of the files or, without files, of the API server. If Name has no namespace, Source sets it. For
+// files, it also sets At.
 func (ask *Request) Source(c *cobra.Command, cluster *command.ClusterFlags, files []string) (client.Reader, error) {
 	if len(files) == 0 {
 		api, err := cluster.Open()

@@ -1,4 +1,4 @@
-// This file decides whether the stored Report can still be used. It is pure.
+// This file decides whether the operator's status, a stored Report, is current. It is pure.
 
 package status
 
@@ -15,11 +15,12 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// oldStatus is the age from which a stored Report is ignored. The operator may be late by one pass.
+// oldStatus is the age from which a stored Report is ignored. The operator stores one at least every report.StatusEvery,
+// and may be late once.
 const oldStatus = 2 * report.StatusEvery
 
-// counting removes a Report that is not current, and says why in noReport. The operator writes the condition first, and
-// may then fail to store the Report.
+// counting returns f without a Report that is too old or contradicts the condition, and says why in noReport. The operator
+// writes the condition first, and may then fail to store the Report.
 func (f Facts) counting(now time.Time) Facts {
 	if f.Stored == nil {
 		return f

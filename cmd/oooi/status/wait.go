@@ -1,4 +1,4 @@
-// This file makes the reports of `oooi status`, once or until all are ready. It decides the exit code.
+// This file reads the state of hosted clusters, once or until all are ready, and decides the exit code.
 
 package status
 
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// follow makes the reports. To wait, it repeats that at each tick until all are ready. The error has the exit code, and
-// the reports are the last ones that could be made.
+// follow reads the state of each selected hosted cluster. With --wait, it repeats that at each tick until all are settled.
+// It returns the last outputs that it could read. The error determines the exit code.
 func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan time.Time) ([]Output, error) {
 	if !ask.wait {
 		all, err := ask.read(ctx, api)
@@ -37,7 +37,7 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	for {
 		all, err := ask.read(limited, api)
 		if err == nil || limited.Err() == nil || failed == nil && last == nil {
-			failed = err // The timeout counts only if there is no other error.
+			failed = err // An error because of the timeout does not replace an earlier one.
 		}
 		if err == nil || len(all) > 0 && limited.Err() == nil {
 			last, at = all, time.Now()
@@ -65,7 +65,8 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	}
 }
 
-// errTimeout ends a wait. at is the time of the last report, and failed the error of later reads, or nil.
+// errTimeout returns the error of a wait that ended after its timeout. at is when the state was last read, and failed is
+// the error of later reads, or nil.
 func errTimeout(after time.Duration, at time.Time, failed error) error {
 	err := fmt.Errorf("NetworkReady is not True for the current settings after %s", after)
 	if failed == nil {
@@ -74,7 +75,7 @@ func errTimeout(after time.Duration, at time.Time, failed error) error {
 	return fmt.Errorf("%w; the report was read at %s, and then: %w", err, at.UTC().Format(time.RFC3339), failed)
 }
 
-// read reports each selected hosted cluster. The error names clusters that cannot be read. The others are in the result.
+// read returns the output for each selected hosted cluster that can be read. The error names the others.
 func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error) {
 	selected, err := source.Selected(ctx, api, ask.Name)
 	if err != nil {
@@ -97,7 +98,7 @@ func (ask Request) read(ctx context.Context, api client.Reader) ([]Output, error
 	return all, failed
 }
 
-// verdict returns nil if nodes of all clusters can boot, else the error with the exit code.
+// verdict returns nil if nodes of all clusters can boot, else an ExitError.
 func verdict(all []Output) error {
 	if code := exitCode(all); code != 0 {
 		return command.Exit(code, nil)

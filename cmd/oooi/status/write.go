@@ -1,4 +1,4 @@
-// This file writes the report of `oooi status` as text.
+// This file writes an Output as text.
 
 package status
 
@@ -16,10 +16,10 @@ import (
 	"github.com/cldmnky/oooi/explain"
 )
 
-// manyRows is how many leases or names of a network are listed without --all.
+// manyRows is the largest number of rows of a table that are listed without --all.
 const manyRows = 10
 
-// write writes r as text, or in a format for scripts. Text lists each lease and name if all is true.
+// write writes r in the format output. all is true to list all rows of long tables. first is false after another output.
 func (r Output) write(w io.Writer, output string, all, first bool) error {
 	if output != command.FormatText {
 		return command.WriteData(w, output, r)
@@ -114,7 +114,8 @@ func (n Network) leaseText(w io.Writer, all bool) {
 	leaseTable(w, n.Leases, all)
 }
 
-// targetTable lists many targets only if all is true, else those with a fault and the number of the others.
+// targetTable writes a table of targets. If there are more than manyRows and all is false, it writes only those with a
+// fault, and how many others there are.
 func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	var rows, faulty [][]string
 	unknown := 0
@@ -131,7 +132,8 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	longTable(w, head+"\tADDRESS\tBACKEND\tHEALTH", all, rows, faulty, fmt.Sprintf("%d %s: %d with a fault, %d unknown", len(rows), what, len(faulty), unknown))
 }
 
-// longTable lists many rows only if all is true, else important ones and a sentence about all.
+// longTable writes a table of rows. If there are more than manyRows and all is false, it writes at most manyRows of the
+// important rows, and sentence.
 func longTable(w io.Writer, head string, all bool, rows, important [][]string, sentence string) {
 	if all || len(rows) <= manyRows {
 		table(w, head, rows)
@@ -141,7 +143,7 @@ func longTable(w io.Writer, head string, all bool, rows, important [][]string, s
 	command.Line(w, "  %s. --all shows each.", sentence)
 }
 
-// silence says since when an edge has not reported, or has been unavailable. Empty: neither is known.
+// silence says since when e has not reported, or since when it has been unavailable. Empty: neither is known.
 func (e Edge) silence() string {
 	switch {
 	case e.ReportedLast != nil:
@@ -152,7 +154,8 @@ func (e Edge) silence() string {
 	return ""
 }
 
-// leaseTable counts many leases by state.
+// leaseTable writes a table of leases. If there are more than manyRows and all is false, it writes how many there are in
+// each state.
 func leaseTable(w io.Writer, leases []statusLease, all bool) {
 	states := map[string]int{}
 	var rows [][]string
@@ -171,7 +174,7 @@ func (t Target) row() []string {
 	return []string{cmp.Or(strings.Join(t.Names, ", "), "any name"), t.Address.String(), t.Backend, t.Health}
 }
 
-// table writes rows under their head. Without rows, it writes nothing.
+// table writes rows under head, whose columns are separated by tabs. Without rows, it writes nothing.
 func table(w io.Writer, head string, rows [][]string) {
 	if len(rows) == 0 {
 		return
