@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// A followed certificate is read again when its files have changed.
+// A followed is a certificate in files. It is read again when the files change.
 type followed struct {
 	cert, key string
 	log       *slog.Logger
@@ -28,7 +28,7 @@ func follow(cert, key string, logger *slog.Logger) (*followed, error) {
 	return f, nil
 }
 
-// read reads the files if they have changed.
+// read sets current from the files, if they have changed. An error does not change current.
 func (f *followed) read() error {
 	cert, err := os.ReadFile(f.cert)
 	if err != nil {
@@ -51,7 +51,7 @@ func (f *followed) read() error {
 	return nil
 }
 
-// get returns the newest valid certificate.
+// get returns the certificate in the files. If that is invalid, it logs the error, and returns the last valid one.
 func (f *followed) get() *tls.Certificate {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,4 +1,5 @@
-// This file has the probes and the metrics. Labels have no values that a client can choose.
+// This file serves the probes and the metrics. No label of a metric has values that a client can choose, so their number
+// is limited.
 
 package main
 
@@ -19,7 +20,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// metrics are written without a library, since there are few and the library would be a tenth of the program.
+// metrics are the counters of the program. They do not use Prometheus' library, which would be a tenth of the program.
 type metrics struct {
 	requests [6]atomic.Int64 // by the first digit of the status
 	broken   atomic.Int64
@@ -41,7 +42,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, b.String()) // An error means that the client has closed the connection.
 }
 
-// count counts requests.
+// count returns a handler that counts the requests to next.
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.open.Add(1)
@@ -60,7 +61,7 @@ func (m *metrics) count(next http.Handler) http.Handler {
 	})
 }
 
-// seenStatus records the status of an answer.
+// A seenStatus is an http.ResponseWriter that records the status code of the response.
 type seenStatus struct {
 	http.ResponseWriter
 	code int
@@ -72,14 +73,14 @@ func (s *seenStatus) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets http.ResponseController find the writer.
+// Unwrap returns the wrapped writer for http.ResponseController.
 func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// healthConnections is the limit of connections to the port of probes and metrics.
+// healthConnections is the largest number of open connections to the port of probes and metrics.
 const healthConnections = 64
 
-// serveHealth adds the server of probes and metrics to g, if there is one. It is ready while the API server is,
-// until ctx ends. It serves until drained ends.
+// serveHealth adds the server of probes and metrics to g, if --health-listen is set. /readyz succeeds while the API server
+// can be reached and ctx has not ended. The server runs until drained ends, so that probes work while requests finish.
 func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.health == "" {
 		return nil
@@ -102,7 +103,7 @@ func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m
 		if err == nil {
 			var answer *http.Response
 			if answer, err = t.Base.RoundTrip(probe); err == nil {
-				_ = answer.Body.Close() // Any answer will do: a gateway has no rights of its own.
+				_ = answer.Body.Close() // Any status is a success: a gateway has no rights, so the API server may answer 403.
 			}
 		}
 		if err != nil {

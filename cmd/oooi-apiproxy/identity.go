@@ -1,4 +1,4 @@
-// This file has the certificate and the token of a sidecar, which are kept across restarts.
+// This file creates the certificate and the token of a sidecar, and keeps them across restarts.
 
 package main
 
@@ -24,18 +24,19 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// An identity has the certificate that a sidecar shows to its clients, and the token that clients must show.
+// An identity contains the certificate of a sidecar, and the token that its clients must send. Clients get both from a
+// kubeconfig.
 type identity struct {
 	address, token string
 	certificate    tls.Certificate
 	ca, key        []byte // PEM
 }
 
-// keyFile is the file with the key of a kubeconfig's certificate. Only the proxy needs it.
+// keyFile returns the path of the file with the private key of the certificate in a kubeconfig. Only the proxy reads it.
 func keyFile(kubeconfig string) string { return kubeconfig + ".key" }
 
-// identityOf returns the identity that was written to path, so that clients continue to work after a restart, or a
-// new one.
+// identityOf returns the identity in the kubeconfig at path, so that clients continue to work after a restart. kept is then
+// true. If the file is missing, invalid or about to expire, it returns a new identity.
 func identityOf(path, address string, now time.Time) (own *identity, kept bool, err error) {
 	if own, err := readIdentity(path, address, now); err == nil {
 		return own, true, nil
@@ -44,7 +45,8 @@ func identityOf(path, address string, now time.Time) (own *identity, kept bool, 
 	return own, false, err
 }
 
-// readIdentity reads a kubeconfig that the proxy wrote, and its key.
+// readIdentity returns the identity in a kubeconfig that the proxy wrote to path. It returns an error if the certificate is
+// not for address, or expires within a year.
 func readIdentity(path, address string, now time.Time) (*identity, error) {
 	text, err := readPrivate(path)
 	if err != nil {
@@ -79,7 +81,7 @@ func readIdentity(path, address string, now time.Time) (*identity, error) {
 	return &identity{address: address, token: user.Token, certificate: pair, ca: cluster.CertificateAuthorityData, key: key}, nil
 }
 
-// readPrivate reads a file that only the current user can write and read.
+// readPrivate returns the content of a file. It returns an error if users other than the current one can read or write it.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -96,7 +98,7 @@ func readPrivate(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 1<<20))
 }
 
-// newIdentity makes a token, and a certificate for an address of this host.
+// newIdentity returns an identity with a random token, and a self-signed certificate for the IP address in address.
 func newIdentity(address string, now time.Time) (*identity, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -129,7 +131,8 @@ func newIdentity(address string, now time.Time) (*identity, error) {
 	}, nil
 }
 
-// write writes a kubeconfig and its key for the owner alone. A client sees the previous file or the complete new one.
+// write writes a kubeconfig to path and the key to keyFile(path). Only the owner can read them. A client sees either the
+// previous file or the complete new one.
 func (i *identity) write(path string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -153,7 +156,7 @@ users:
 	return nil
 }
 
-// writePrivate replaces path, which may be a link, by a file of mode 0600.
+// writePrivate replaces path by a file of mode 0600. If path is a symbolic link, it replaces the link.
 func writePrivate(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".kubeconfig-*") // Its mode is 0600.
 	if err != nil {

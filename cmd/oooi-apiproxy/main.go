@@ -1,10 +1,12 @@
 // Command oooi-apiproxy is a proxy between a Kubernetes client and an API server that use different names for some
 // groups, kinds and resources. Package hcp/apirewrite decides what is renamed.
 //
-// A gateway serves many clients with the token of each, and has no rights itself. It cannot forward a client certificate.
-// A sidecar serves the containers of its pod with the pod's rights. It requires the token in the kubeconfig that it writes
-// with mode 0600, so its clients run with the same uid. With --webhook-listen, the program also receives the API server's
-// calls of webhooks, and forwards AdmissionReviews of version v1 to a server that knows the client's names.
+// It runs as a gateway or as a sidecar. A gateway serves many clients. It forwards the token of each client, and has no
+// rights itself. It cannot forward a client certificate. A sidecar serves the containers of its pod, with the rights of the
+// pod. It writes a kubeconfig with a token that clients must send. The file has mode 0600, so clients need the same uid.
+//
+// With --webhook-listen, the program also receives webhook calls from the API server. It forwards AdmissionReviews of version
+// v1 to a webhook server that uses the client's names.
 //
 // This file lists the commands.
 package main

@@ -1,4 +1,4 @@
-// This file has the flags, and checks that they fit together.
+// This file has the flags, and checks that they can be combined.
 
 package main
 
@@ -54,7 +54,7 @@ func (o *options) add(c *cobra.Command) {
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests get to finish after SIGTERM")
 }
 
-// check returns an error for flags that do not fit together.
+// check returns an error if the flags cannot be combined, or if the value of one is invalid.
 func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
@@ -77,7 +77,7 @@ func (o *options) check() error {
 	return nil
 }
 
-// isServer reports whether a URL has no path, no query and no user.
+// isServer reports whether text is a URL with a host, and without a user, a path, a query and a fragment.
 func isServer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && strings.TrimSuffix(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
@@ -92,7 +92,8 @@ func isLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// inCluster returns the configuration with which a pod reaches the API server. A gateway needs no token in it.
+// inCluster returns the configuration for the API server of the pod's cluster. For a gateway, it contains no token, so that
+// the pod needs none.
 func inCluster(gateway bool) (*rest.Config, error) {
 	if !gateway {
 		return rest.InClusterConfig()
@@ -104,10 +105,10 @@ func inCluster(gateway bool) (*rest.Config, error) {
 	return &rest.Config{Host: "https://" + net.JoinHostPort(host, port), TLSClientConfig: rest.TLSClientConfig{CAFile: serverCA}}, nil
 }
 
-// serverCA is the file with the API server's CA in a pod.
+// serverCA is the file in a pod that contains the API server's CA.
 const serverCA = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
 
-// apiServer returns the configuration for the API server, and its URL.
+// apiServer returns the configuration of a client for the API server that the flags select, and the URL of that server.
 func (o *options) apiServer() (*rest.Config, *url.URL, error) {
 	config := &rest.Config{}
 	var err error

@@ -1,4 +1,4 @@
-// This file writes rules from an API server's discovery.
+// This file generates rules from an API server's discovery, and validates rules.
 
 package main
 
@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// A dump has the fields that this file reads, of an APIResourceList or of aggregated discovery.
+// A dump has the fields of an APIResourceList and of aggregated discovery that are needed for rules.
 type dump struct {
 	GroupVersion string
 	Resources    []struct{ Name, Kind string }
@@ -32,7 +32,7 @@ type dump struct {
 	}
 }
 
-// addTo adds the plurals with their kinds to out, by group.
+// addTo adds the kind of each resource to out, by group and plural.
 func (d dump) addTo(out map[string]map[string]string) {
 	add := func(group, plural, kind string) {
 		if out[group] == nil {
@@ -96,7 +96,7 @@ func newRulesCommand() *cobra.Command {
 	return c
 }
 
-// newCheckCommand returns a command that tries rules without a server.
+// newCheckCommand returns the command that validates a rules file. It needs no server.
 func newCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE", Short: "Validate a rules file", Args: cobra.ExactArgs(1),
@@ -120,7 +120,7 @@ func readRules(file string) (*apirewrite.Rules, []byte, error) {
 	return rules, text, err
 }
 
-// writeRules returns the rules for groups, each CLIENT=SERVER.
+// writeRules returns a rules file for groups, each CLIENT=SERVER. It reads the discovery of the server's groups from in.
 func writeRules(in io.Reader, groups []string, kindPrefix string) (string, error) {
 	found := map[string]map[string]string{}
 	decoder := json.NewDecoder(in)

@@ -1,4 +1,4 @@
-// This file starts the servers that the flags select, and ends them.
+// This file starts and ends the servers that the flags select.
 
 package main
 
@@ -24,7 +24,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite/protobuf"
 )
 
-// run serves until ctx ends.
+// run runs the servers until ctx ends, or one of them fails, or the rules file changes.
 func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	rules, text, err := readRules(o.rules)
 	if err != nil {
@@ -64,7 +64,7 @@ func (o *options) run(ctx context.Context, stderr io.Writer) error {
 	return g.Wait()
 }
 
-// transport returns a transport to the API server. For a gateway, it has no credentials.
+// transport returns a transport to the API server. For a gateway, it adds no credentials to requests.
 func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error) {
 	config, server, err := o.apiServer()
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error
 		return nil, fmt.Errorf("reaching the API server: %w", err)
 	}
 	one := rest.CopyConfig(config)
-	one.NextProtos = []string{"http/1.1"} // An HTTP/2 connection cannot become a stream of another protocol.
+	one.NextProtos = []string{"http/1.1"} // HTTP/2 has no Upgrade header, which exec and port-forward need.
 	upgrade, err := rest.TransportFor(one)
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
@@ -94,7 +94,8 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error
 	}, nil
 }
 
-// small limits how much of each HTTP/2 answer waits in memory: Go's default is 4 MiB. Larger frames cost less.
+// small sets the HTTP/2 options of the http.Transport in t, and returns t. It limits the receive buffer of a response to
+// 256 KiB, because Go's default is 4 MiB. It allows frames of 64 KiB, because fewer and larger frames cost less.
 func small(t http.RoundTripper) http.RoundTripper {
 	inner := t
 	for {
@@ -110,7 +111,8 @@ func small(t http.RoundTripper) http.RoundTripper {
 	return t
 }
 
-// clientSide returns the TLS configuration for clients. As a sidecar, it also writes the kubeconfig.
+// clientSide returns the TLS configuration of the server for clients, which listens at address. For a sidecar, it also sets
+// h.Token and writes the kubeconfig.
 func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.Logger) (*tls.Config, error) {
 	if o.cert != "" {
 		followed, err := follow(o.cert, o.key, logger)
@@ -128,8 +130,8 @@ func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.L
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own.certificate}, NextProtos: []string{"h2", "http/1.1"}}, own.write(o.writeKubeconfig)
 }
 
-// serve adds a server to g, and calls ended after its last request. After ctx, requests have the time of --drain to end. A nil
-// config: no TLS.
+// serve adds server s on l to g. When ctx ends, s accepts no more requests, and the open ones get the time of --drain to
+// finish. ended is called after the last request. If config is nil, s uses plain HTTP.
 func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, l net.Listener, config *tls.Config, logger *slog.Logger, ended func()) {
 	var open sync.WaitGroup
 	h := s.Handler
@@ -160,9 +162,9 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, 
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.drain)
 		defer cancel()
 		if s.Shutdown(limit) != nil {
-			return s.Close() // Watches do not end by themselves.
+			return s.Close() // Watches never finish.
 		}
-		streams := make(chan struct{}) // The HTTP server does not count connections that became streams of another protocol.
+		streams := make(chan struct{}) // Shutdown does not wait for hijacked connections, such as those of exec.
 		go func() {
 			open.Wait()
 			close(streams)
@@ -175,7 +177,8 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, 
 	})
 }
 
-// followRules ends the program when the file has different valid rules, because names must not change during a watch.
+// followRules returns an error, which ends the program, when the file at path contains other valid rules than now. The
+// program does not use them without a restart, because names must not change during a watch.
 func followRules(ctx context.Context, path string, now []byte, logger *slog.Logger) error {
 	ticker := time.NewTicker(5 * time.Second)
 	defer ticker.Stop()

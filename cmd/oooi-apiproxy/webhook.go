@@ -1,4 +1,4 @@
-// This file serves webhooks that the API server calls.
+// This file starts the server for webhook calls from the API server.
 
 package main
 
@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apiproxy"
 )
 
-// serveWebhooks adds the server to g, if there is one.
+// serveWebhooks adds the server for webhook calls to g, if --webhook-listen is set.
 func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.webhookListen == "" {
 		return nil
@@ -46,7 +46,7 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, m *metri
 		return err
 	}
 	transport := &http.Transport{DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		config, err := o.targetTLS(own) // The file may have changed.
+		config, err := o.targetTLS(own) // The files of the certificates may have changed.
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,8 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, m *metri
 	return nil
 }
 
-// targetTLS returns the certificate that the webhook server must show. By default, it is the proxy's own.
+// targetTLS returns the TLS configuration for connections to the webhook server. By default, that must have the same
+// certificate as the proxy, own.
 func (o *options) targetTLS(own *followed) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.webhookName, RootCAs: x509.NewCertPool()}
 	leaf, err := x509.ParseCertificate(own.get().Certificate[0])
@@ -77,7 +78,7 @@ func (o *options) targetTLS(own *followed) (*tls.Config, error) {
 	return config, err
 }
 
-// pool reads a file with certificates.
+// pool returns the CA certificates in a file.
 func pool(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

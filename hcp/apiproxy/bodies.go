@@ -1,5 +1,6 @@
-// This file limits the memory and the time that bodies cost. The body of a request is parsed before the API server
-// authenticates its sender, and the body of an answer waits for a client that may not read it.
+// This file limits the memory and the time that bodies need. Clients are not trusted: a request's body is parsed before the
+// API server authenticates the client, and a client may not read the body of its answer. In this package, an answer is the
+// response of the API server.
 
 package apiproxy
 
@@ -18,37 +19,40 @@ import (
 )
 
 const (
-	// heldBodies is the limit of all request bodies in memory at one time, in bytes.
+	// heldBodies limits the sum of all request bodies in memory, in bytes.
 	heldBodies = 64 << 20
-	// heldAnswers is the limit of all answers in memory at one time, in bytes: a quarter of the gateway's container. It is
-	// higher if the largest object needs more: manyLargest times its size. One object needs up to three times its size, and
-	// one caller gets at most half.
+	// heldAnswers limits the sum of all answers in memory, in bytes. It is a quarter of the memory of the gateway's container.
+	// The limit is at least manyLargest times the largest object: an object needs up to three times its size, and one caller
+	// gets at most half of the limit.
 	heldAnswers, manyLargest = 128 << 20, 8
-	// small is how many bytes an answer may hold without being counted.
+	// small is how many bytes of each answer do not count.
 	small = 64 << 10
-	// parsedBodies is the limit of all bodies that are parsed at one time, in bytes. A parsed body needs many times its size.
+	// parsedBodies limits the sum of all bodies that are parsed at the same time, in bytes. A parsed body needs many times
+	// its size.
 	parsedBodies = 4 << 20
-	// yamlCost is the weight of a byte of YAML: only one body of apirewrite.LargestYAML is parsed at a time.
+	// yamlCost is how many bytes of parsedBodies a byte of YAML counts. So only one body of apirewrite.LargestYAML is parsed
+	// at a time.
 	yamlCost = parsedBodies / apirewrite.LargestYAML
-	// protobufCost is the weight of a byte of protobuf: two bytes may become an object of a thousand bytes in memory.
+	// protobufCost is how many bytes of parsedBodies a byte of protobuf counts. Two bytes may become an object that needs a
+	// thousand bytes in memory.
 	protobufCost = 64
-	// retryAfter is a header's value in seconds.
+	// retryAfter is the value of the header Retry-After, in seconds.
 	retryAfter = "1"
 )
 
 var errBusy = errors.New("too many large requests at once")
 
-// Bodies limits the memory and the time of all requests that share it, and the part of one caller. Nil: there is no
-// limit.
+// Bodies limits the memory and the time that the bodies of all requests in a process need, and the share of one caller. A
+// nil *Bodies has no limits.
 type Bodies struct {
 	parsed *semaphore.Weighted
-	// wait, send and stall are time limits: of a body for its turn to be parsed, of a client that sends a body, and of
-	// a client that does not read an answer.
+	// wait limits how long a body waits until it may be parsed. send limits how long a client may take to send a body, and
+	// stall how long it may stop reading an answer.
 	wait, send, stall time.Duration
 	requests, answers *callers.Pool
 }
 
-// NewBodies returns the limits of a process. largest is the limit of an answer's object in bytes.
+// NewBodies returns the default limits. largest is the size in bytes of the largest object that an answer may contain.
 func NewBodies(largest int) *Bodies {
 	return &Bodies{
 		parsed: semaphore.NewWeighted(parsedBodies), wait: 10 * time.Second, send: 30 * time.Second, stall: time.Minute,
@@ -56,19 +60,19 @@ func NewBodies(largest int) *Bodies {
 	}
 }
 
-// A lease is the memory that one body holds.
+// A lease counts the memory that one body holds.
 type lease struct {
 	*Bodies
 	*callers.Share // nil: nothing is read yet
 	r              *http.Request
 }
 
-// lease returns an empty lease. The caller must release it when the body was sent.
+// lease returns an empty lease for the body of r. The caller must call release after the body was sent.
 func (b *Bodies) lease(r *http.Request) *lease { return &lease{Bodies: b, r: r} }
 
 func (l *lease) release() { l.Share.Release() }
 
-// answer returns the limits of an answer to r. The caller must call release when the answer is closed.
+// answer returns the limits of the answer to r. The caller must call release when the answer is closed.
 func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func()) {
 	if b == nil {
 		return apirewrite.Limits{}, func() {}
@@ -77,7 +81,8 @@ func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func
 	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
 }
 
-// hold takes or gives back memory, so that the body holds so many bytes. The first bytes, up to small, do not count.
+// hold changes the memory of l to that of a body with so many bytes, of which the first small bytes do not count. It returns
+// errBusy if a limit is reached.
 func (l *lease) hold(bytes int) error {
 	if !l.Take(int64(max(0, bytes-small)) - l.Size()) {
 		return errBusy
@@ -85,8 +90,8 @@ func (l *lease) hold(bytes int) error {
 	return nil
 }
 
-// reader takes memory for what it reads. It never waits for memory: bodies that are read in part could wait for each
-// other forever.
+// reader returns a reader of from that adds the bytes that it reads to l. It returns errBusy if a limit is reached. It does
+// not wait for memory, because bodies that were read in part could wait for each other forever.
 func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
@@ -109,7 +114,8 @@ func (l leased) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parsing waits until a body that was read may be parsed. cost is in bytes. The caller must call done after parsing.
+// parsing waits until a body that was read may be parsed. cost is how many bytes of parsedBodies it counts. The caller must
+// call done after parsing. It returns errBusy after the time limit.
 func (l *lease) parsing(cost int) (done func(), err error) {
 	if l.Bodies == nil {
 		return func() {}, nil
@@ -128,7 +134,8 @@ func (l *lease) parsing(cost int) (done func(), err error) {
 	return func() { l.parsed.Release(n); over() }, nil
 }
 
-// deadline limits the time in which a client must send a body. If done is not called, the connection ends.
+// deadline sets the time until which the client must have sent the body. The caller must call done after it has read the
+// body, else the connection ends at that time.
 func (l *lease) deadline(c *http.ResponseController) (done func()) {
 	if c == nil || l.Bodies == nil || c.SetReadDeadline(time.Now().Add(l.send)) != nil {
 		return func() {}
@@ -136,14 +143,14 @@ func (l *lease) deadline(c *http.ResponseController) (done func()) {
 	return func() { _ = c.SetReadDeadline(time.Time{}) } // No error is expected, since the first call succeeded.
 }
 
-// controllerKey is the context key of the http.ResponseController of a request's answer.
+// controllerKey is the context key of a request's http.ResponseController.
 type controllerKey struct{}
 
 func withController(w http.ResponseWriter, r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), controllerKey{}, http.NewResponseController(w)))
 }
 
-// controllerOf returns nil if no server received the request.
+// controllerOf returns the http.ResponseController of r. It returns nil if r is from a client in the same process.
 func controllerOf(r *http.Request) *http.ResponseController {
 	c, _ := r.Context().Value(controllerKey{}).(*http.ResponseController)
 	return c

@@ -1,4 +1,4 @@
-// This file applies the rules to a client in the same process.
+// This file configures clients in the same process to rename.
 
 package apiproxy
 
@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// Renamed returns a copy of config that renames, for an API server with other names. Nil rules: config itself.
+// Renamed returns a copy of config. Its clients rename requests and answers by rules. If rules is nil, it returns config.
 func Renamed(config *rest.Config, rules *apirewrite.Rules) (*rest.Config, error) {
 	if rules == nil {
 		return config, nil

@@ -1,4 +1,4 @@
-// This file is the server through which clients reach the API server.
+// This file is the HTTP handler through which other processes reach the API server.
 
 package apiproxy
 
@@ -16,13 +16,13 @@ import (
 type Handler struct {
 	// Transport renames and sends the requests.
 	Transport *Transport
-	// Token is the token that callers must show. It is not forwarded. Empty: the caller's own credentials are forwarded, and
-	// Transport adds none.
+	// Token is the bearer token that callers must send. It is not forwarded. Empty: the caller's own credentials are
+	// forwarded, and Transport must add none.
 	Token string
 	Log   *slog.Logger
 }
 
-// Serve returns the HTTP handler. If an answer breaks off, the caller's connection ends.
+// Serve returns the HTTP handler. If the API server's answer is incomplete, the handler closes the caller's connection.
 func (h Handler) Serve() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Transport:     h.Transport,
@@ -34,7 +34,7 @@ func (h Handler) Serve() http.Handler {
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = server.Scheme, server.Host, ""
 			p.Out.URL.RawQuery = p.In.URL.RawQuery
 			if prefix := h.Transport.prefix(); prefix != "" {
-				_ = setPath(p.Out.URL, prefix+p.In.URL.EscapedPath()) // The server has unescaped this path before, so there is no error.
+				_ = setPath(p.Out.URL, prefix+p.In.URL.EscapedPath()) // Never an error: net/http has unescaped this path before.
 			}
 			if h.Token != "" {
 				p.Out.Header.Del("Authorization")
@@ -76,7 +76,7 @@ func (h Handler) permitted(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(h.Token)) == 1
 }
 
-// Lines returns a logger that logs each of its lines as a warning with this message, and the line as the error.
+// Lines returns a logger that writes each line as a warning to to. The warning has this message, and the line as err.
 func Lines(to *slog.Logger, message string) *log.Logger { return log.New(lines{to, message}, "", 0) }
 
 type lines struct {

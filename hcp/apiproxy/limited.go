@@ -1,5 +1,5 @@
-// This file limits how many requests and connections a server has. Each needs memory, even if its client sends one byte
-// and waits.
+// This file limits the requests and connections of a server. Each of them needs memory, even if its client sends one byte
+// and then nothing.
 
 package apiproxy
 
@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// heldRequests is the limit of the memory of all requests that a server handles at once, in bytes.
+	// heldRequests limits the sum of the costs of all requests that a server handles at the same time, in bytes.
 	heldRequests = 256 << 20
-	// requestCost is what a request counts in addition to its headers, in bytes. A request whose body comes slowly needs
-	// 20 KiB, and a request that waits for the API server twice as much.
+	// requestCost is the cost of a request without its headers, in bytes. A request with an incomplete body needs 20 KiB,
+	// and a request that waits for the API server twice as much.
 	requestCost = 32 << 10
-	// LargestHeader is the limit in bytes of a request's headers, which contain the caller's token.
+	// LargestHeader limits a request's headers, which contain the caller's token, in bytes.
 	LargestHeader = 64 << 10
-	// openConnections is the limit of connections that a server has at once.
+	// openConnections is the largest number of open connections of a server.
 	openConnections = 2048
-	// receiveBuffer is how many bytes a client may send ahead over one HTTP/2 connection. Go's default is 1 MiB.
+	// receiveBuffer is the flow-control window of an HTTP/2 connection, in bytes. Go's default is 1 MiB.
 	receiveBuffer = 128 << 10
 )
 
-// Limited returns a server for a handler, and its listener, which limits the connections of all clients and of each
-// address. closed is called for each connection above the limits.
+// Limited returns a server of h, and a listener for it. The listener limits how many connections all clients, and those with
+// one IP address, have open. It closes connections above the limits, and calls closed for each.
 func Limited(h http.Handler, l net.Listener, closed func()) (*http.Server, net.Listener) {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: LargestHeader,
@@ -33,7 +33,7 @@ func Limited(h http.Handler, l net.Listener, closed func()) (*http.Server, net.L
 	}, &callers.Listener{Listener: l, Of: callers.NewPool(openConnections, 0), Refused: closed}
 }
 
-// Requests returns a handler that passes requests to h within the limits of a server.
+// Requests returns a handler that passes requests to h. It answers 429 to requests above heldRequests.
 func Requests(h http.Handler) http.Handler {
 	return limitedRequests(h, callers.NewPool(heldRequests, 0))
 }
@@ -51,7 +51,7 @@ func limitedRequests(h http.Handler, p *callers.Pool) http.Handler {
 	})
 }
 
-// costOf returns what r counts among heldRequests, without its body.
+// costOf returns the cost of r, without its body, in bytes. The costs are limited by heldRequests.
 func costOf(r *http.Request) int64 {
 	n := requestCost + len(r.RequestURI)
 	for name, values := range r.Header {

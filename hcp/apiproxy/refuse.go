@@ -1,4 +1,4 @@
-// This file makes the proxy's own answers, in the format of an API server.
+// This file creates the responses of the proxy itself. They have the format of an API server: a Status.
 
 package apiproxy
 
@@ -21,7 +21,7 @@ func statusText(code int, reason, message string) []byte {
 	return append(text, '\n')
 }
 
-// refuse returns the proxy's own answer to a request that it refuses.
+// refuse returns the response to a request that the proxy refuses.
 func refuse(r *http.Request, code int, reason, message string) *http.Response {
 	text := statusText(code, reason, message)
 	return &http.Response{

@@ -1,4 +1,4 @@
-// This file ends renamed answers that a client does not read, since each of them needs memory.
+// This file ends renamed answers that a client does not read, because each of them holds memory.
 
 package apiproxy
 
@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// A stalling is an answer whose client must not stop reading for longer than a limit.
+// A stalling is an http.ResponseWriter that fails if the client stops reading for longer than limit.
 type stalling struct {
 	http.ResponseWriter
 	limit time.Duration
 	timer *time.Timer
 }
 
-// stalled returns w with the limit. The caller must call end after the answer.
+// stalled returns w with the limit b.stall. The caller must call end after the answer.
 func (b *Bodies) stalled(w http.ResponseWriter) (out http.ResponseWriter, end func()) {
 	if b == nil {
 		return w, func() {}
 	}
 	c := http.NewResponseController(w)
-	// Setting a deadline for each write would cost more: over HTTP/2, this sends a message to another goroutine.
+	// A timer is cheaper than a deadline for each write: over HTTP/2, SetWriteDeadline sends a message to another goroutine.
 	t := time.AfterFunc(b.stall, func() { _ = c.SetWriteDeadline(time.Now()) })
 	t.Stop()
 	return &stalling{w, b.stall, t}, func() { t.Stop() }
 }
 
-// within runs a write with the limit if the answer is renamed. A log or another stream may have a slow reader.
+// within calls write, with the limit if the answer is JSON and so renamed. A log or another stream may have a slow reader.
 func (s *stalling) within(write func() error) error {
 	if strings.HasPrefix(s.Header().Get("Content-Type"), "application/json") {
 		s.timer.Reset(s.limit)
@@ -42,10 +42,10 @@ func (s *stalling) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// FlushError is called by http.ResponseController.
+// FlushError flushes the answer for http.ResponseController.
 func (s *stalling) FlushError() error {
 	return s.within(http.NewResponseController(s.ResponseWriter).Flush)
 }
 
-// Unwrap is called by http.ResponseController.
+// Unwrap returns the wrapped writer for http.ResponseController.
 func (s *stalling) Unwrap() http.ResponseWriter { return s.ResponseWriter }

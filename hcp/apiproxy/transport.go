@@ -1,5 +1,6 @@
-// Package apiproxy carries requests and answers between a client and an API server that use different names. Package
-// apirewrite decides what is renamed. This file is for the proxy and for clients in the same process.
+// Package apiproxy forwards requests and answers between a client and an API server that use different names for some
+// groups, kinds and resources. Package apirewrite decides what is renamed. This file has the transport, which the proxy uses
+// and clients in the same process use.
 package apiproxy
 
 import (
@@ -19,21 +20,20 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// LargestRequest is the limit of a request's body in bytes, as in an API server. A body is parsed before its sender is
-// authenticated, and a parsed body needs many times its size.
+// LargestRequest limits the body of a request, in bytes. API servers have the same limit.
 const LargestRequest = 3 << 20
 
 // A Transport renames requests on their way to an API server, and answers on their way back.
 type Transport struct {
 	Rules *apirewrite.Rules
-	// Base sends requests. Upgrade sends requests that become a stream of another protocol, over HTTP/1.1.
+	// Base sends requests to the API server. Upgrade sends those with the header Upgrade, over HTTP/1.1.
 	Base, Upgrade http.RoundTripper
 	Server        *url.URL
-	// Largest is the limit in bytes of each object, list item and event in an answer.
+	// Largest limits each object, list item and event in an answer, in bytes.
 	Largest int
-	// Bodies limits what all requests need together. Nil: there is no limit.
+	// Bodies limits what the bodies of all requests need. Nil: there is no limit.
 	Bodies *Bodies
-	// JSON converts an object from protobuf. Nil: a protobuf object with a name to rename is refused.
+	// JSON converts an object from protobuf to JSON. Nil: a protobuf object with a name to rename is refused.
 	JSON func([]byte) ([]byte, error)
 }
 
@@ -63,11 +63,11 @@ func (t *Transport) RoundTrip(in *http.Request) (*http.Response, error) {
 	}
 	query, watch := t.Rules.Query(in.URL.RawQuery, target)
 	out.URL.RawQuery, target.Watch = query, (target.Watch || watch && target.Name == "") && in.Method == http.MethodGet
-	if values := in.Header.Values("Accept"); len(values) > 0 { // A kubelet refuses exec with a type that it does not know.
+	if values := in.Header.Values("Accept"); len(values) > 0 { // Add none: a kubelet refuses exec with a type that it does not know.
 		out.Header.Set("Accept", accept(values))
 	}
 	out.Header.Del("Accept-Encoding")
-	out.Header.Del("If-None-Match") // The tag is for the answer with the server's names, and does not change with the rules.
+	out.Header.Del("If-None-Match") // The ETag is that of the answer before renaming, and does not change with the rules.
 	l := t.Bodies.lease(in)
 	defer l.release()
 	if refused := t.body(out, target, l); refused != nil {
@@ -93,7 +93,7 @@ func qualified(t apirewrite.Target) string {
 	return t.Resource + "." + t.Group
 }
 
-// setPath sets the path of u, and keeps the spelling of the escaped path.
+// setPath sets the path of u to an escaped path, and does not change which characters of it are escaped.
 func setPath(u *url.URL, escaped string) error {
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -103,7 +103,8 @@ func setPath(u *url.URL, escaped string) error {
 	return nil
 }
 
-// accept drops the formats that cannot be renamed, so that an API server answers in JSON.
+// accept returns the value of the header Accept without formats that cannot be renamed, so that an API server answers in
+// JSON.
 func accept(values []string) string {
 	var kept []string
 	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
@@ -122,8 +123,8 @@ func mayHaveNames(contentType string) bool {
 	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
 }
 
-// beginsAsObject reports whether the body of r, which has no type, begins as JSON or cannot be read. An API server reads
-// a body without a type as JSON, except for uploads.
+// beginsAsObject reports whether the body of r, which has no Content-Type, begins as JSON or cannot be read. An API server
+// reads such a body as JSON, unless it is an upload.
 func beginsAsObject(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	r.Body = body{buffered, r.Body}
@@ -131,7 +132,7 @@ func beginsAsObject(r *http.Request) bool {
 	return err != nil || strings.Contains("{[ \t\r\n", string(first))
 }
 
-// body renames the body of a request. If that fails, it returns the answer to the request.
+// body renames the body of r. If that fails, it returns the response to r, else nil.
 func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *http.Response {
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Body == nil || r.Body == http.NoBody || !mayHaveNames(contentType) {
@@ -167,7 +168,8 @@ func (t *Transport) body(r *http.Request, target apirewrite.Target, l *lease) *h
 	return nil
 }
 
-// renamed returns a body with the server's names, and its type. Empty: the type has not changed.
+// renamed returns body with the server's names, and its new Content-Type. Empty: the type has not changed. If body cannot be
+// renamed, it returns the response to r.
 func (t *Transport) renamed(r *http.Request, contentType string, body []byte, target apirewrite.Target, l *lease) ([]byte, string, *http.Response) {
 	binary, newType := strings.Contains(contentType, "protobuf") || strings.Contains(contentType, "cbor"), ""
 	if binary && !t.Rules.HasWord(body) {
@@ -204,7 +206,8 @@ func (t *Transport) renamed(r *http.Request, contentType string, body []byte, ta
 	return renamed, newType, nil
 }
 
-// answer renames an answer while it is read. Only JSON is renamed.
+// answer returns a with a body that is renamed while it is read. If a is not JSON, only its warnings are renamed. If a
+// cannot be renamed, it returns another response to in.
 func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
 	for i, w := range a.Header["Warning"] {
 		a.Header["Warning"][i] = t.Rules.Message(w)
@@ -251,7 +254,7 @@ func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite
 	return a
 }
 
-// A heldBody is the body of a renamed answer. Close gives back its memory.
+// A heldBody is the body of a renamed answer. Close releases its lease.
 type heldBody struct {
 	io.Reader
 	io.Closer

@@ -1,4 +1,4 @@
-// This file is the server that an API server calls in place of a webhook.
+// This file is the HTTP handler that an API server calls in place of a webhook.
 
 package apiproxy
 
@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// LargestReview is the limit of an AdmissionReview in bytes, as in most webhooks. A review contains two objects.
+// LargestReview limits an AdmissionReview, in bytes. Most webhooks have this limit. A review contains up to two objects.
 const LargestReview = 7 << 20
 
 // A Webhook forwards AdmissionReviews of version v1 to a webhook that knows only the client's names.
@@ -25,9 +25,9 @@ type Webhook struct {
 	Target *url.URL
 	// Transport sends requests to the webhook, and verifies its certificate.
 	Transport http.RoundTripper
-	// Largest is the limit of a body in bytes, if it is less than LargestReview.
+	// Largest limits a body, in bytes. LargestReview is used if it is smaller.
 	Largest int
-	// Bodies limits what all requests need together. Nil: there is no limit.
+	// Bodies limits what the bodies of all requests need. Nil: there is no limit.
 	Bodies *Bodies
 	Log    *slog.Logger
 }
@@ -76,7 +76,7 @@ func (h Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // An error means that the API server has gone.
 }
 
-// review reads an AdmissionReview, and returns it with the client's names.
+// review reads an AdmissionReview from r, and returns it with the client's names. code is the status code for an error.
 func (h Webhook) review(w http.ResponseWriter, r *http.Request, l *lease, limit int64) (body []byte, code int, err error) {
 	done := l.deadline(http.NewResponseController(w))
 	review, err := io.ReadAll(l.reader(http.MaxBytesReader(w, r.Body, limit)))
