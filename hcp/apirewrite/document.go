@@ -18,11 +18,12 @@ var anyJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.Al
 
 var errSyntax = errors.New("the document is not valid JSON")
 
-// A node is one value. The nodes of a document are in its order, so an object's node is followed by those of its
-// members.
+// A node is one value. Nodes have the order of the document: the node of an object is followed by those of its members. Code
+// in this package identifies a value by the index of its node, i or m. Index 0 is the whole document, so as that of a member
+// it means that the member is missing.
 type node struct {
-	start, end       int32 // where the value is in the text; a string includes its quotes
-	keyStart, keyEnd int32 // where the name is, without its quotes; equal if there is no name, or an empty one
+	start, end       int32 // position of the value in the text; of a string, with its quotes
+	keyStart, keyEnd int32 // position of the member's name, without its quotes; equal if there is no name, or an empty one
 	next             int32 // the first node that is not inside this value
 	kind             byte
 }
@@ -32,7 +33,7 @@ type edit struct {
 	with       string
 }
 
-// nodeSize and editSize are what a node and an edit need, in bytes.
+// nodeSize and editSize are the sizes of a node and an edit in memory, in bytes.
 const nodeSize, editSize = 24, 32
 
 // A doc is one document with the edits found so far.
@@ -44,7 +45,7 @@ type doc struct {
 	edits     []edit
 }
 
-// read parses src. It reuses the memory of a previous document.
+// read parses src, or returns errSyntax. It reuses the memory of the previous document.
 func (d *doc) read(src []byte) error {
 	if !jsontext.Value(src).IsValid(anyJSON...) {
 		return errSyntax
@@ -53,7 +54,7 @@ func (d *doc) read(src []byte) error {
 	return nil
 }
 
-// parse finds the values in src, which is valid.
+// parse sets the nodes of d to the values in src, which must be valid JSON.
 func (d *doc) parse(src []byte) {
 	d.src, d.nodes, d.edits = src, d.nodes[:0], d.edits[:0]
 	d.add(space(src, 0), 0, 0)
@@ -66,7 +67,7 @@ func space(src []byte, i int) int {
 	return i
 }
 
-// add adds a node for the value at i, and returns the end of the value.
+// add adds nodes for the value at position i and the values inside it, and returns the position after it.
 func (d *doc) add(i, keyStart, keyEnd int) int {
 	at := len(d.nodes)
 	d.nodes = append(d.nodes, node{start: int32(i), keyStart: int32(keyStart), keyEnd: int32(keyEnd), kind: d.src[i]})
@@ -94,7 +95,7 @@ func (d *doc) add(i, keyStart, keyEnd int) int {
 	return i
 }
 
-// next returns the position of the value or bracket that follows a value ending at i.
+// next returns the position of the value or the bracket after a value that ends at position i.
 func (d *doc) next(i int) int {
 	if i = space(d.src, i); d.src[i] == ',' {
 		return space(d.src, i+1)
@@ -102,7 +103,7 @@ func (d *doc) next(i int) int {
 	return i
 }
 
-// stringEnd returns the position after the string at i.
+// stringEnd returns the position after the string at position i.
 func stringEnd(src []byte, i int) int {
 	for i++; src[i] != '"'; i++ {
 		if src[i] == '\\' {
@@ -117,7 +118,7 @@ func (d *doc) write(out []byte) []byte {
 	at := 0
 	for _, e := range d.edits {
 		if e.start < at {
-			continue // A duplicate name is renamed once.
+			continue // The value of a duplicate name may have two edits. The first one counts.
 		}
 		out = append(append(out, d.src[at:e.start]...), e.with...)
 		at = e.end
@@ -125,7 +126,8 @@ func (d *doc) write(out []byte) []byte {
 	return append(out, d.src[at:]...)
 }
 
-// plain returns a string without escapes. Text that cannot be in a rule, such as a lone surrogate, may change.
+// plain returns the text of a JSON string, without its quotes and with escapes replaced. Text that cannot be in a rule, such
+// as a lone surrogate, may change.
 func plain(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
@@ -137,7 +139,7 @@ func plain(raw []byte) []byte {
 	return []byte(s)
 }
 
-// quoted returns text as it stands between the quotes of a JSON string, escaped as API servers do.
+// quoted returns text as the content of a JSON string, without quotes, and escaped as API servers do.
 func quoted(text string) string {
 	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"\<>&`, c) }) < 0 {
 		return text
@@ -146,14 +148,14 @@ func quoted(text string) string {
 	return string(quotes[1 : len(quotes)-1])
 }
 
-// inner parses text, the content of a string of d, as a document. It returns false if text is not a document.
+// inner parses text, the content of a string in d, as a document. It returns false if text is not valid JSON.
 func (d *doc) inner(text []byte) (doc, bool) {
 	out := doc{r: d.r, direction: d.direction}
 	err := out.read(text)
 	return out, err == nil
 }
 
-// nest applies the edits of inner to d, in which inner is the string at start..end.
+// nest adds the edits of inner to d as one edit. inner is the content of the string at start..end in d.
 func (d *doc) nest(start, end int, inner *doc) {
 	if len(inner.edits) > 0 {
 		d.edits = append(d.edits, edit{start, end, quoted(string(inner.write(nil)))})
@@ -162,8 +164,7 @@ func (d *doc) nest(start, end int, inner *doc) {
 
 func (d *doc) name(i int) []byte { return plain(d.src[d.nodes[i].keyStart:d.nodes[i].keyEnd]) }
 
-// text is the content of a string value. Empty: the value is not a string, or i is 0, which stands for a missing
-// member.
+// text returns the content of string i. Empty: the value is not a string, or i is 0.
 func (d *doc) text(i int) []byte {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return nil
@@ -171,12 +172,12 @@ func (d *doc) text(i int) []byte {
 	return plain(d.src[d.nodes[i].start+1 : d.nodes[i].end-1])
 }
 
-// within returns the position of a string value without its quotes.
+// within returns the position of string i without its quotes.
 func (d *doc) within(i int) (start, end int) {
 	return int(d.nodes[i].start) + 1, int(d.nodes[i].end) - 1
 }
 
-// after returns the first node behind value i.
+// after returns the index of the first node after value i and the values inside it.
 func (d *doc) after(i int) int { return int(d.nodes[i].next) }
 
 func (d *doc) members(i int, f func(m int)) {
@@ -188,7 +189,7 @@ func (d *doc) members(i int, f func(m int)) {
 	}
 }
 
-// member returns the last value with this name. 0: there is none, or i is 0 or not an object.
+// member returns the last member of object i with this name. 0: there is none, or i is not an object.
 func (d *doc) member(i int, name string) int {
 	found := 0
 	if i >= len(d.nodes) || d.nodes[i].kind != '{' {
@@ -202,7 +203,7 @@ func (d *doc) member(i int, name string) int {
 	return found
 }
 
-// inside follows names through nested objects. 0: a member is missing.
+// inside returns the member of i at a path of names. 0: there is none.
 func (d *doc) inside(i int, names ...string) int {
 	for _, n := range names {
 		if i = d.member(i, n); i == 0 {
@@ -217,7 +218,7 @@ func (d *doc) replace(i int, with string) {
 	d.edits = append(d.edits, edit{start, end, quoted(with)})
 }
 
-// exchange replaces a string value if s has another word for it. It reports whether it did.
+// exchange replaces string i if s contains another word for it. It reports whether it did.
 func (d *doc) exchange(i int, s swap) bool {
 	if other, ok := s[string(d.text(i))]; ok {
 		d.replace(i, other)
@@ -254,7 +255,8 @@ func (d *doc) head(start, end int) (head []byte, headEnd int, slash bool) {
 	return plain(raw), end, false
 }
 
-// exchangeHead exchanges only the text before the first slash, or a value without a slash.
+// exchangeHead replaces the text before the first slash of string i, or all text without a slash, if s contains another
+// word for it.
 func (d *doc) exchangeHead(i int, s swap) {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return
@@ -279,7 +281,7 @@ func (d *doc) key(start, end int) {
 	}
 }
 
-// keyValue exchanges a key that is a string value.
+// keyValue renames string i, which is a key.
 func (d *doc) keyValue(i int) {
 	if i != 0 && d.nodes[i].kind == '"' {
 		d.key(d.within(i))

@@ -1,5 +1,5 @@
-// This file feeds an answer to the decoder that finds where values end. It limits how much a waiting answer holds in
-// memory, and how many items are parsed at one time.
+// This file feeds an answer of the API server to the decoder that finds where values end. It limits how much memory an
+// answer holds while its reader waits, and how many items are parsed at the same time.
 
 package apirewrite
 
@@ -13,20 +13,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits are functions that an answer calls before it takes more memory. If a function is nil, there is no limit.
+// Limits are functions that a Reader calls before it uses more memory. If a function is nil, there is no limit.
 type Limits struct {
-	// Hold is called with the number of bytes that the answer holds, whenever the number changes. The answer holds
-	// them while its reader waits. If Hold returns an error, the answer ends.
+	// Hold is called with the number of bytes that the Reader holds between reads, whenever the number changes. If Hold
+	// returns an error, the answer ends with it.
 	Hold func(bytes int) error
-	// Turn waits until a large item of so many bytes may be parsed, which takes many times its size in memory. Call
-	// done after that.
+	// Turn waits until a large item of so many bytes may be parsed. A parsed item needs many times its size in memory. The
+	// Reader calls done after that.
 	Turn func(bytes int) (done func(), err error)
 }
 
-// Limit sets the limits. Call it before the first Read or Prime.
+// Limit sets the limits. It must be called before the first Read or Prime.
 func (r *Reader) Limit(l Limits) { r.limits = l }
 
-// hold reports how much the answer holds now. The largest value counts twice: the decoder's buffer may have that size.
+// hold calls limits.Hold with the number of bytes that r holds now. It estimates the decoder's buffer, which may be twice
+// as large as the largest value.
 func (r *Reader) hold() error {
 	held := len(r.buffer) + 2*r.most + cap(r.out) + cap(r.before) + cap(r.between) + nodeSize*cap(r.d.nodes) + editSize*cap(r.d.edits)
 	if r.limits.Hold == nil || held == r.told {
@@ -36,7 +37,7 @@ func (r *Reader) hold() error {
 	return r.limits.Hold(held)
 }
 
-// inTurn renames n bytes. A large item or document waits for its turn first.
+// inTurn calls rename for an item or a document of n bytes. If it is large, inTurn waits for limits.Turn first.
 func (r *Reader) inTurn(n int, rename func()) error {
 	if n <= large {
 		rename()
@@ -55,12 +56,12 @@ func (r *Reader) inTurn(n int, rename func()) error {
 	return nil
 }
 
-// errPause ends a read of the source, because output must be read first.
+// errPause is the error of a read by the decoder while the reader of r has not read all output.
 var errPause = errors.New("paused")
 
 type feed struct{ *Reader }
 
-// Read returns errPause if there is output and no input left.
+// Read implements io.Reader for the decoder. It returns errPause if there is output and no input is left.
 func (f feed) Read(p []byte) (int, error) {
 	if len(f.left) == 0 && len(f.out) > 0 {
 		return 0, errPause
@@ -82,7 +83,7 @@ func (f feed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill waits until there is input, or returns the error with which the source ended.
+// fill reads from the source if no input is left. It returns the error with which the source ended.
 func (r *Reader) fill() error {
 	if len(r.left) > 0 {
 		return nil
@@ -101,13 +102,13 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// restart frees the memory of the decoder. The next decoder begins with the text before, and continues with the input.
+// restart replaces the decoder, which frees its memory. The next decoder reads the text before, and then the input.
 func (r *Reader) restart(before []byte) {
 	r.left = slices.Concat(before, r.unread(), r.left)
 	r.decoder, r.fed, r.spaced, r.most = jsontext.NewDecoder(feed{r}, anyJSON...), 0, 0, 0
 }
 
-// unread is what the decoder has read and not returned, without whitespace that was already passed on.
+// unread returns the input that the decoder has read but not returned, without whitespace that is already in the output.
 func (r *Reader) unread() []byte {
 	if r.decoder == nil {
 		return nil
@@ -115,13 +116,13 @@ func (r *Reader) unread() []byte {
 	return r.decoder.UnreadBuffer()[max(0, r.spaced-r.decoder.InputOffset()):]
 }
 
-// gap is the text that was read between the last value and the next one.
+// gap returns the text between the last value and the next one, as far as it was read.
 func (r *Reader) gap() []byte {
 	unread := r.unread()
 	return unread[:len(unread)-len(bytes.TrimLeft(unread, " \n\r\t,:"))]
 }
 
-// space passes on the whitespace before the next value.
+// space copies the whitespace before the next value to the output.
 func (r *Reader) space() {
 	unread := r.unread()
 	n := space(unread, 0)
@@ -129,7 +130,7 @@ func (r *Reader) space() {
 	r.spaced = max(r.spaced, r.decoder.InputOffset()) + int64(n)
 }
 
-// pass passes on the rest of the answer unchanged.
+// pass makes the next steps copy the rest of the answer to the output.
 func (r *Reader) pass() error {
 	r.left, r.decoder, r.most = slices.Concat(r.unread(), r.left), nil, 0
 	r.d = doc{r: r.d.r, direction: ToClient}
@@ -141,14 +142,14 @@ func (r *Reader) pass() error {
 	return nil
 }
 
-// failed returns the error to report after the decoder could not read a value.
+// failed returns the error of the answer for err, with which the decoder could not read a value.
 func (r *Reader) failed(err error) error {
 	syntax := (*jsontext.SyntacticError)(nil)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the answer is incomplete: %w", io.ErrUnexpectedEOF)
 	case r.ended != nil && errors.Is(err, r.ended):
-		return r.ended // The decoder's own error adds nothing.
+		return r.ended // The decoder has only wrapped it.
 	case errors.As(err, &syntax):
 		return errSyntax
 	}

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads rules. Errors begin with file and the line. It refuses unknown fields, words that are not one-to-one,
-// and rules that overlap.
+// Parse returns the rules in text, the content of file. It refuses unknown fields, words that are not one-to-one, and rules
+// that overlap. Errors begin with file and the line.
 func Parse(file string, text []byte) (*Rules, error) {
 	p := parser{file: file, rules: &Rules{
 		groups: map[string]*group{}, kinds: swap{}, prefixes: swap{}, keys: swap{}, hidden: map[Object]bool{}, webhooks: map[string]string{}, words: map[string]string{},
@@ -50,7 +50,7 @@ func Parse(file string, text []byte) (*Rules, error) {
 	return p.rules, nil
 }
 
-// A parser keeps the first error.
+// A parser collects rules, and keeps the first error.
 type parser struct {
 	file  string
 	rules *Rules
@@ -63,7 +63,7 @@ func (p *parser) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// fields calls the function for each field of a mapping. A field without a function is an error.
+// fields calls the function in known for each field of n, a mapping. A field without a function is an error.
 func (p *parser) fields(n *yaml.Node, known map[string]func(*yaml.Node)) {
 	seen := map[string]bool{}
 	p.pairs(n, func(name, value *yaml.Node) {
@@ -184,7 +184,7 @@ func (p *parser) key(n *yaml.Node) {
 	}
 }
 
-// keyBelow reports whether a rule for a whole key has a key with this prefix.
+// keyBelow reports whether there is a rule for a whole key with this prefix.
 func (r *Rules) keyBelow(prefix string) bool {
 	for key := range r.keys {
 		if head, _, ok := strings.Cut(key, "/"); ok && head == prefix {
@@ -221,7 +221,7 @@ func (p *parser) webhooks(n *yaml.Node) {
 	})
 }
 
-// finish derives the triggers: a document without any of them has nothing to rename.
+// finish sets the triggers and the words for groups.
 func (r *Rules) finish() {
 	var all []string
 	for name, g := range r.groups {
@@ -231,7 +231,7 @@ func (r *Rules) finish() {
 	for _, s := range []swap{r.prefixes, r.keys} {
 		all = append(all, slices.Collect(maps.Keys(s))...)
 	}
-	// The shortest come first: a word that contains a kept one is redundant.
+	// The shortest words come first, because a word that contains a kept one is redundant.
 	slices.SortFunc(all, func(a, b string) int { return len(a) - len(b) })
 	var kept []string
 	for _, w := range all {

@@ -21,13 +21,13 @@ const (
 	YAML       = "application/yaml"
 )
 
-// LargestYAML is the limit of YAML that may have a word of the rules, in bytes. Parsing YAML takes about ten times as
+// LargestYAML limits a body in YAML that may contain a word of the rules, in bytes. Parsing YAML takes about ten times as
 // long as JSON, and up to 200 bytes of memory for each byte.
 const LargestYAML = 256 << 10
 
-// Body renames a body of a type that is JSON or YAML. A body without a word of the rules is returned unchanged, even
-// if it is not valid: the API server reports the mistake. YAML with a word becomes JSON. YAML that may have a word
-// has at most LargestYAML bytes and no aliases, since a few aliases make gigabytes of a small body.
+// Body returns a renamed body. contentType must be that of JSON or YAML. If nothing is to be renamed, it returns body, even
+// if that is not valid: the API server reports the mistake. YAML in which something is renamed becomes JSON. YAML that may
+// contain a word must have at most LargestYAML bytes and no aliases, because few aliases can expand to gigabytes.
 func (r *Rules) Body(contentType string, body []byte, target Target, direction Direction) ([]byte, error) {
 	sent := body
 	d := doc{r: r, direction: direction}
@@ -53,8 +53,8 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 		}
 		body = converted
 	}
-	// Two bodies may have names without a word of the rules in their text: the patch in an AdmissionReview is in base64,
-	// and a JSON patch of an object does not name its group.
+	// Two kinds of bodies may need renaming although their text contains no group or key of the rules. The patch in an
+	// AdmissionReview is in base64, and a JSON patch of an object does not contain the object's group.
 	ownKind := contentType == JSONPatch && r.groups[target.Group] != nil
 	if !r.mayRename(body) && !target.definition() && !ownKind && !bytes.Contains(body, []byte("AdmissionReview")) {
 		return sent, nil
@@ -75,7 +75,7 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 	return d.write(nil), nil
 }
 
-// withoutAliases returns an error if a YAML body has an alias, or if it is invalid and may have one.
+// withoutAliases returns an error if a YAML body contains an alias, or if it is invalid and may contain one.
 func withoutAliases(body []byte) error {
 	if bytes.IndexByte(body, '&') < 0 || bytes.IndexByte(body, '*') < 0 {
 		return nil
@@ -94,8 +94,8 @@ func withoutAliases(body []byte) error {
 	return nil
 }
 
-// Document returns a document of the API server in the client's words: an object or a list of objects in JSON, such
-// as in a file. Text that is not JSON is returned unchanged.
+// Document returns text with the client's words. text is an object or a list of objects in JSON, for example from a file.
+// Text that is not JSON is returned unchanged.
 func (r *Rules) Document(text []byte) []byte {
 	if !r.mayRename(text) {
 		return text
@@ -109,7 +109,8 @@ func (r *Rules) Document(text []byte) []byte {
 	return d.write(nil)
 }
 
-// definitionPatch renames in a patch of a CustomResourceDefinition. Such a patch does not name its group.
+// definitionPatch renames in a patch of a CustomResourceDefinition. Such a patch may not contain the group, so the name of
+// the object in target decides.
 func (d *doc) definitionPatch(target Target) {
 	if !target.definition() || d.nodes[0].kind != '{' || d.inside(0, "spec", "group") != 0 || d.inside(0, "metadata", "name") != 0 {
 		return
@@ -121,7 +122,7 @@ func (d *doc) definitionPatch(target Target) {
 	}
 }
 
-// jsonPatch renames the operations of a JSON patch (RFC 6902) of an object.
+// jsonPatch renames in the operations of d, a JSON patch (RFC 6902) of an object of this kind.
 func (d *doc) jsonPatch(of Kind) {
 	if d.nodes[0].kind != '[' {
 		return
@@ -140,7 +141,7 @@ func (d *doc) jsonPatch(of Kind) {
 	})
 }
 
-// pointer renames the segments of a JSON pointer (RFC 6901) that are keys.
+// pointer renames the keys in string i, a JSON pointer (RFC 6901).
 func (d *doc) pointer(i int) {
 	segments := strings.Split(string(d.text(i)), "/")
 	changed := false
@@ -165,7 +166,7 @@ func escaped(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "~", "~0"), "/", "~1")
 }
 
-// placed renames a value according to the path at which a patch puts it.
+// placed renames value v of a patch operation. segments are the path to which the operation writes v.
 func (d *doc) placed(v int, segments []string, of Kind) {
 	last, before := segments[len(segments)-1], ""
 	if len(segments) > 1 {
@@ -178,7 +179,7 @@ func (d *doc) placed(v int, segments []string, of Kind) {
 	switch {
 	case d.nodes[v].kind != '"':
 		if isItem {
-			role = plainRole // An object in a list.
+			role = plainRole // v is an object in a list.
 		}
 		d.value(v, role)
 		if len(segments) == 1 {

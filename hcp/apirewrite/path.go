@@ -1,4 +1,4 @@
-// This file renames the paths and queries of requests. A segment that is not renamed keeps its spelling.
+// This file renames the paths and queries of requests. It does not change how other segments of a path are escaped.
 
 package apirewrite
 
@@ -10,26 +10,25 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// A Target is what a request is about.
+// A Target is the object or the resource that a request is about.
 type Target struct {
 	// API reports whether the path is below /api or /apis. No other path is renamed.
 	API bool
-	// Group and Resource are in the words of the side that sent the request. Group is empty for Kubernetes' core
-	// group.
+	// Group and Resource are in the sender's words. Group is empty for Kubernetes' core group.
 	Group, Resource string
-	// Name is empty for requests about a whole resource.
+	// Name is the name of the object. Empty: the request is about all objects of the resource.
 	Name string
-	// Subresource is empty for the object itself.
+	// Subresource is empty for a request about the object itself.
 	Subresource string
 	// Watch reports whether the answer is a stream of events.
 	Watch bool
 }
 
-// Opaque is true for an answer that is never renamed: its path is not below /api or /apis, or the API server passes on
-// the answer of another server.
+// Opaque reports whether requests and answers are never renamed: the path is not below /api or /apis, or the API server
+// only forwards to another server.
 func (t Target) Opaque() bool { return !t.API || t.Subresource == "proxy" }
 
-// Object is the object that the request names.
+// Object returns the object that the request names.
 func (t Target) Object() Object { return Object{t.Group, t.Resource, t.Name} }
 
 func (t Target) kind() Kind {
@@ -42,7 +41,7 @@ func (t Target) kind() Kind {
 // definition reports whether the request is about a CustomResourceDefinition or an APIService.
 func (t Target) definition() bool { return namingOf(t.Group, t.Resource) != byNothing }
 
-// Path renames an escaped path, and returns what the request is about.
+// Path returns the renamed path of a request, and its target. path is escaped.
 func (r *Rules) Path(path string) (string, Target) {
 	raw := strings.Split(path, "/")
 	segments := make([]string, len(raw))
@@ -97,13 +96,13 @@ func (r *Rules) Path(path string) (string, Target) {
 	return strings.Join(raw, "/"), t
 }
 
-// Query renames the selectors in a query, and reports whether the query asks for a watch. A query without a word of
-// the rules is returned unchanged. So is a selector that cannot be parsed, since the API server reports the mistake.
+// Query returns a query with renamed selectors, and reports whether it asks for a watch. A query without a word of the rules
+// does not change. Neither does a selector that cannot be parsed: the API server reports the mistake.
 func (r *Rules) Query(query string, t Target) (string, bool) {
 	values, err := url.ParseQuery(query)
 	watch := false
 	if v, ok := values["watch"]; ok {
-		// As in Kubernetes, only these two values are false.
+		// Only these two values are false, as in Kubernetes.
 		watch = !strings.EqualFold(v[0], "false") && v[0] != "0"
 	}
 	if err != nil {
@@ -123,18 +122,18 @@ func (r *Rules) Query(query string, t Target) (string, bool) {
 	return values.Encode(), watch
 }
 
-// labelSelector renames keys. Other parts keep their spelling.
+// labelSelector returns text, a label selector, with renamed keys.
 func (r *Rules) labelSelector(text string, _ Target) string {
 	d := doc{src: []byte(text), edits: r.keysOf(text)}
 	return string(d.write(nil))
 }
 
-// longestSelector is the limit of a label selector, in bytes. It is that of a request's headers, which have all selectors but the
-// one in a Scale's status.
+// longestSelector limits label selectors that are renamed, in bytes. The URL of a request to the proxy cannot contain a longer
+// one, but the status of a Scale can.
 const longestSelector = 64 << 10
 
-// keysOf returns the edits of the keys in a label selector, or none for other text and for a longer one, since a parsed selector
-// needs 150 times its size.
+// keysOf returns edits that rename the keys in text, a label selector. It returns none if text is not a label selector, or if
+// it is longer than longestSelector: a parsed selector needs 150 times its size.
 func (r *Rules) keysOf(text string) (edits []edit) {
 	if len(text) > longestSelector || !r.HasWord([]byte(text)) {
 		return nil
@@ -190,8 +189,8 @@ func (r *Rules) fieldSelector(text string, t Target) string {
 	return renamed.String()
 }
 
-// kindsOf returns the kinds of the group that a selector names. If it names no group, as kubectl's selector for the
-// events of an object, it returns the kinds of all groups.
+// kindsOf returns the kinds of the group in a field selector. If the selector contains no group, as kubectl's selector for
+// the events of an object, it returns the kinds of all groups.
 func (r *Rules) kindsOf(all fields.Requirements) swap {
 	for _, one := range all {
 		if strings.HasSuffix(one.Field, "piVersion") {

@@ -1,15 +1,18 @@
 // Package apirewrite translates between a Kubernetes client and an API server that use different names for some
 // groups, kinds and resources. It works on bytes: it copies what it does not rename. It opens no connections.
 //
-// The client's name and the server's name are exchanged, in both directions. So an object that has both names keeps
-// them distinct, and a document that goes to the server and back does not change.
+// A word of the rules is a name that the rules rename: of a group, a resource, a kind or a key. A key is the name of a label,
+// an annotation or a finalizer. Rules rename a whole key, or its prefix: the part before the slash.
+//
+// The client's word and the server's word are exchanged, in both directions. So an object that has both words keeps them
+// distinct, and a document that goes to the server and back does not change.
 //
 // These keep the server's names:
 //   - OpenAPI, which kubectl explain shows. kubectl apply may need --validate=false;
 //   - values of labels and annotations, except for kubectl.kubernetes.io/last-applied-configuration;
 //   - names of extended resources, such as devices.kubevirt.io/kvm;
 //   - a resource in an RBAC rule with apiGroups "*". In a rule with several groups, a resource of one is renamed for all;
-//   - a single kind or resource in a JSON patch, because the operation does not have its group;
+//   - a kind or resource that is the whole value of a JSON patch operation, because the operation does not contain its group;
 //   - answers of services/proxy, pods/proxy and nodes/proxy, and a watch over WebSocket;
 //   - short names and categories in a CustomResourceDefinition.
 //
@@ -30,19 +33,19 @@ const (
 	ToClient Direction = true
 )
 
-// Rules is the table of names. Parse returns one. Rules do not change, so many goroutines may use them.
+// Rules are the words to exchange, and the objects to hide. Use Parse. Rules are safe for concurrent use.
 type Rules struct {
 	groups   map[string]*group // by either name
 	kinds    swap              // of all groups
 	prefixes swap              // of keys, without the slash
 	keys     swap              // whole keys
 	hidden   map[Object]bool
-	webhooks map[string]string // the server's path: the client's
-	triggers [][]byte          // a document that contains none of them has nothing to rename
-	words    map[string]string // the server's word: the client's, for messages
+	webhooks map[string]string // the client's path of a webhook, by the server's
+	triggers [][]byte          // groups and keys; a document that contains none of them has nothing to rename
+	words    map[string]string // the client's word by the server's, for messages
 }
 
-// An Object is the name of an object, whatever its namespace, in the client's words.
+// An Object identifies objects by the client's words, in any namespace.
 type Object struct{ Group, Resource, Name string }
 
 type group struct {
@@ -58,10 +61,11 @@ func (g *group) other(name string) string {
 	return g.client
 }
 
-// A swap exchanges words. Other words do not change.
+// A swap contains the other word for each word of the client or the server. It has both directions.
 type swap map[string]string
 
-// exchange adds two words that replace each other. It reports whether both are new. Equal words need no entry.
+// exchange adds two words that replace each other. It returns false if one of them already replaces another word. Equal
+// words need no entry.
 func (s swap) exchange(a, b string) bool {
 	if a == b {
 		return true
@@ -73,7 +77,7 @@ func (s swap) exchange(a, b string) bool {
 	return true
 }
 
-// key returns the other name of a key of a label, an annotation or a finalizer.
+// key returns the other word for a key. It returns false if there is none.
 func (r *Rules) key(key string) (string, bool) {
 	if head, tail, ok := strings.Cut(key, "/"); ok {
 		if other, ok := r.prefixes[head]; ok {
@@ -84,7 +88,7 @@ func (r *Rules) key(key string) (string, bool) {
 	return other, ok
 }
 
-// Resource returns the server's names for a resource of the client. A name without a rule does not change.
+// Resource returns the server's words for a group and a resource of the client. A word without a rule does not change.
 func (r *Rules) Resource(groupName, plural string) (serverGroup, serverPlural string) {
 	g := r.groups[groupName]
 	if g == nil {
@@ -96,10 +100,10 @@ func (r *Rules) Resource(groupName, plural string) (serverGroup, serverPlural st
 	return g.other(groupName), plural
 }
 
-// Hides reports whether the rules hide an object.
+// Hides reports whether the rules hide o: clients do not see hidden objects.
 func (r *Rules) Hides(o Object) bool { return o.Name != "" && r.hidden[o] }
 
-// Webhook returns the client's path for a webhook that the server calls. A path without a rule does not change.
+// Webhook returns the client's path of the webhook that the server calls at path. A path without a rule does not change.
 func (r *Rules) Webhook(path string) string {
 	if client, ok := r.webhooks[path]; ok {
 		return client
@@ -107,8 +111,7 @@ func (r *Rules) Webhook(path string) string {
 	return path
 }
 
-// mayRename reports whether JSON may have a name to exchange: a word of the rules, or an escape, which may be part of
-// one.
+// mayRename reports whether text, which is JSON, may contain a word of the rules. An escape sequence may be part of a word.
 func (r *Rules) mayRename(text []byte) bool {
 	if r.HasWord(text) {
 		return true
@@ -125,13 +128,13 @@ func (r *Rules) mayRename(text []byte) bool {
 	}
 }
 
-// HasWord reports whether text, in any format, has a word of the rules. It looks for groups and keys only, since a
+// HasWord reports whether text, in any format, contains a word of the rules. It looks only for groups and keys, because a
 // kind or a resource always comes with its group.
 func (r *Rules) HasWord(text []byte) bool {
 	return slices.ContainsFunc(r.triggers, func(t []byte) bool { return bytes.Contains(text, t) })
 }
 
-// qualified returns the other name of an object that is named after a group: "plural.group" for a
+// qualified returns the other name of an object whose name contains a group: "plural.group" for a
 // CustomResourceDefinition, "version.group" for an APIService. Without another name, it returns name.
 func (r *Rules) qualified(by naming, name string) string {
 	head, groupName, ok := strings.Cut(name, ".")
@@ -155,7 +158,7 @@ const (
 	byVersion
 )
 
-// How objects of a kind are named after a group.
+// The groups of the kinds whose objects are named after a group.
 const (
 	definitionGroup = "apiextensions.k8s.io"
 	serviceGroup    = "apiregistration.k8s.io"
@@ -171,7 +174,7 @@ func namingOf(groupName, kindOrResource string) naming {
 	return byNothing
 }
 
-// Message translates the server's text for people into the client's words. Only whole words are renamed.
+// Message returns text, a message of the server for people, with the client's words. It renames only whole words.
 func (r *Rules) Message(text string) string {
 	if text == "" {
 		return text
@@ -193,7 +196,7 @@ func (r *Rules) Message(text string) string {
 	return b.String()
 }
 
-// word renames a name, "plural.group" or "group/version", with punctuation at its end.
+// word returns the client's word for w: a single word, "plural.group" or "group/version". w may end with punctuation.
 func (r *Rules) word(w string) string {
 	core := strings.TrimRight(w, ".-/")
 	end := w[len(core):]

@@ -1,4 +1,4 @@
-// This file decides what is renamed in any object, from its members and not from its kind.
+// This file decides what is renamed in objects of any kind, by the names of their members.
 
 package apirewrite
 
@@ -8,26 +8,27 @@ import (
 	"strings"
 )
 
-// A role says what the member names of an object, or the strings of an array, mean.
+// A role says what the member names of an object, or the strings in an array, mean. In the comments below, names are member
+// names, and strings are those in an array.
 type role int
 
 const (
 	plainRole  role = iota
-	keyNames        // of labels, annotations and selectors: names are keys
-	fieldNames      // of managedFields: names are paths to fields
-	dataNames       // of data: names are the user's, and a value may be a whole object
-	keyList         // of finalizers: strings are keys
-	keyedList       // of tolerations and of a StorageClass's topologies: each has a key, also without an operator
-	quotaNames      // of a ResourceQuota: names may be "count/resource.group"
-	groupList       // of apiGroups: strings are groups
+	keyNames        // labels, annotations and selectors: names are keys
+	fieldNames      // managedFields: names are paths to fields
+	dataNames       // data: names are chosen by the user, and a value may be a whole object
+	keyList         // finalizers: strings are keys
+	keyedList       // tolerations and a StorageClass's topologies: each object has a key, also without an operator
+	quotaNames      // a ResourceQuota: names may be "count/resource.group"
+	groupList       // apiGroups: strings are groups
 )
 
-// roleOf returns the role of the value of a member. within is the role of the object that has the member.
+// roleOf returns the role of the value of the member with this name. within is the role of the object that contains it.
 func roleOf(name []byte, within role) role {
 	if within == fieldNames {
 		return fieldNames
 	}
-	if len(name) > 0 && name[0] == '$' { // Directives of a strategic merge patch have the field's name after a slash.
+	if len(name) > 0 && name[0] == '$' { // A directive of a strategic merge patch: the field's name follows a slash.
 		name = name[bytes.IndexByte(name, '/')+1:]
 	}
 	switch string(name) {
@@ -69,11 +70,12 @@ func (d *doc) value(i int, r role) {
 	}
 }
 
-// A shape has those members of one object that must be looked at together, as nodes. 0: the object does not have the
-// member.
+// A shape contains the members of one object whose meaning depends on each other, as indices of nodes. 0: the object does
+// not have the member.
 type shape struct {
 	apiVersion, kind, group, apiGroup, resource, apiGroups, resources, resourceNames, key, name int
-	// inAPI is set if other members show that group is the name of an API group.
+	// inAPI is true if other members show that group is the name of an API group. expression is true if they show that key
+	// is a key.
 	inAPI, expression bool
 }
 
@@ -108,11 +110,11 @@ func (d *doc) object(i int, r role) {
 	d.shape(s)
 }
 
-// lastApplied is the annotation with the object as a client applied it. At each server-side apply of an object that
-// has the annotation, the API server writes it, too, with its own escapes.
+// lastApplied is the annotation that contains the object as a client applied it. The API server also writes it, with its own
+// escapes: at each server-side apply of an object that has it.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// embedded renames in an object inside a string.
+// embedded renames in the object that string i contains.
 func (d *doc) embedded(i int) {
 	inner, ok := d.inner(d.text(i))
 	if !ok {
@@ -153,7 +155,7 @@ func (s *shape) see(name []byte, m int, kind byte) {
 	}
 }
 
-// alone renames a member whose name alone shows what its value is.
+// alone renames member m if its name alone shows what its value means.
 func (d *doc) alone(name []byte, m int, kind byte) {
 	if kind != '"' {
 		return
@@ -172,7 +174,7 @@ func (d *doc) alone(name []byte, m int, kind byte) {
 	}
 }
 
-// selector renames the keys in a label selector that is a string, as in the status of a Scale.
+// selector renames the keys in string m, a label selector, as in the status of a Scale.
 func (d *doc) selector(m int) {
 	text := d.text(m)
 	if edits := d.r.keysOf(string(text)); len(edits) > 0 {
@@ -181,7 +183,7 @@ func (d *doc) selector(m int) {
 	}
 }
 
-// fieldPath is for the downward API: metadata.labels['key'].
+// fieldPath renames the key in string m, a path of the downward API: metadata.labels['key'].
 func (d *doc) fieldPath(m int) {
 	text := string(d.text(m))
 	for _, field := range []string{"metadata.labels['", "metadata.annotations['"} {
@@ -200,7 +202,7 @@ func (d *doc) groupName(m int) {
 	}
 }
 
-// groupVersion is for "group/version".
+// groupVersion renames the group in string m, "group/version".
 func (d *doc) groupVersion(m int) {
 	start, end := d.within(m)
 	head, end, slash := d.head(start, end)
@@ -209,7 +211,7 @@ func (d *doc) groupVersion(m int) {
 	}
 }
 
-// groupOf returns the group of an apiVersion. Nil: the group has no rule.
+// groupOf returns the group in string apiVersion, "group/version". Nil: the group has no rule.
 func (d *doc) groupOf(apiVersion int) *group {
 	if apiVersion == 0 || d.nodes[apiVersion].kind != '"' {
 		return nil
@@ -221,7 +223,7 @@ func (d *doc) groupOf(apiVersion int) *group {
 	return d.r.groups[string(head)]
 }
 
-// shape renames members that must be looked at together.
+// shape renames the members in s.
 func (d *doc) shape(s shape) {
 	if s.key != 0 && s.expression {
 		d.keyValue(s.key)
@@ -252,8 +254,8 @@ func (d *doc) shape(s shape) {
 	}
 }
 
-// policy renames the resources of a rule with apiGroups, as in a Role or a webhook. It looks at each group and each
-// resource once, since a body may have a million of them.
+// policy renames the resources of a rule with apiGroups, as in a Role or a webhook configuration. It reads each group and
+// each resource once, because a body may contain a million of them.
 func (d *doc) policy(s shape) {
 	var groups []*group
 	definitions, services := false, false
@@ -299,7 +301,7 @@ func (d *doc) objectName(i int, by naming) {
 	}
 }
 
-// field renames a name in managedFields, within its quotes: f:KEY, v:"KEY", or k:{...}.
+// field renames in the member name at start..end of managedFields: f:KEY, v:"KEY", or k:{...}.
 func (d *doc) field(start, end int) {
 	if end-start < 3 || d.src[start+1] != ':' {
 		return

@@ -1,5 +1,5 @@
-// This file decides what is renamed in kinds that no shape covers: discovery, CustomResourceDefinitions, Tables, Status,
-// and the patch in an AdmissionReview.
+// This file decides what else is renamed in some kinds, which shape.go cannot recognize by members: discovery,
+// CustomResourceDefinitions, Tables, Status, and the patch in an AdmissionReview.
 
 package apirewrite
 
@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// A Kind is the kind of objects that do not name their kind themselves: items of a list, or a patch.
+// A Kind is a kind and its group. It is passed along for objects that do not contain their kind: items of a list, or a patch.
 type Kind struct{ Group, Kind string }
 
-// namesOthers reports whether a Table of this kind has cells such as "kind/name" or "kind.group/name" of other
-// objects.
+// namesOthers reports whether cells in a Table of this kind name other objects, as "kind/name" or "kind.group/name".
 func (k Kind) namesOthers() bool {
 	return k.Kind == "Event" || k == Kind{"apps", "controllerrevisions"}
 }
 
-// kindOf returns the kind that the object at i names, else of.
+// kindOf returns the kind that object i contains, else of.
 func (d *doc) kindOf(i int, of Kind) Kind {
 	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
 	if version == 0 || kind == 0 || string(d.text(kind)) == "PartialObjectMetadata" {
@@ -30,7 +29,7 @@ func (d *doc) kindOf(i int, of Kind) Kind {
 	return Kind{groupName, string(d.text(kind))}
 }
 
-// special renames what is particular to the kind of the object at i. of is the kind if the object names none.
+// special renames what is particular to the kind of object i. of is the kind if the object contains none.
 func (d *doc) special(i int, of Kind) {
 	if d.nodes[i].kind != '{' {
 		return
@@ -68,7 +67,7 @@ func itemKind(list Kind) Kind {
 	return list
 }
 
-// each calls f with each value in the member called name of the object at i, if the object has this member.
+// each calls f with each value in the array or object that is the member of i with this name. Without it, each does nothing.
 func (d *doc) each(i int, name string, f func(m int)) {
 	if list := d.member(i, name); list != 0 {
 		d.members(list, f)
@@ -121,7 +120,7 @@ func (d *doc) message(i int) {
 	}
 }
 
-// resourceList is the discovery of one group.
+// resourceList renames in object i, an APIResourceList: the discovery of one group.
 func (d *doc) resourceList(i int) {
 	g := d.groupOf(d.member(i, "groupVersion"))
 	if g == nil {
@@ -151,7 +150,7 @@ func (d *doc) discovered(i int) {
 	})
 }
 
-// row renames one row of a Table of objects of a kind. The cell with an object's name changes as the name does.
+// row renames in row i of a Table of objects of this kind. If it renames the object, it also renames the cell with its name.
 func (d *doc) row(i int, of Kind) {
 	object := d.member(i, "object")
 	name := d.inside(i, "object", "metadata", "name")
@@ -177,7 +176,7 @@ func (d *doc) row(i int, of Kind) {
 	}
 }
 
-// rowName returns the name of the object of a row. If the row does not have the object, the first cell is the name.
+// rowName returns the name of the object of row i. If the row does not contain the object, that is the first cell.
 func (d *doc) rowName(i int) string {
 	if name := d.inside(i, "object", "metadata", "name"); name != 0 {
 		return string(d.text(name))
@@ -188,7 +187,7 @@ func (d *doc) rowName(i int) string {
 	return ""
 }
 
-// review renames what no shape covers in an AdmissionReview: names that depend on the kind of its objects, and the patch.
+// review renames in object i, an AdmissionReview: what is particular to the kinds of its objects, and the patch.
 func (d *doc) review(i int) {
 	for _, name := range []string{"object", "oldObject"} {
 		if o := d.inside(i, "request", name); o != 0 {
@@ -210,8 +209,8 @@ func (d *doc) review(i int) {
 	}
 }
 
-// hidden reports whether the object at i, of this resource, is hidden. i may also be a row of a Table, or an event,
-// with the object as a member. The object of an event may be a Table with one row.
+// hidden reports whether the rules hide object i of this resource. i may also be a row of a Table or a watch event, which
+// contain the object. The object of an event may be a Table with one row.
 func (d *doc) hidden(i int, groupName, resource string) bool {
 	if d.member(i, "cells") != 0 && d.r.Hides(Object{groupName, resource, d.rowName(i)}) {
 		return true

@@ -1,5 +1,5 @@
-// This file renames answers while they are read: a list item by item, a watch event by event, and anything else as
-// one document. It holds one item, whatever the size of the list.
+// This file renames answers of the API server while they are read: a list item by item, a watch event by event, and anything
+// else as one document. Of a list, it holds only one item in memory.
 
 package apirewrite
 
@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// Largest is the default limit for an item or a document, in bytes.
+	// Largest is the default limit of an item or a document, in bytes.
 	Largest = 64 << 20
-	// LargestPossible is the largest limit that can be set. It allows positions in a document to be small numbers.
+	// LargestPossible is the largest limit that can be set, in bytes. Positions in a document must fit in an int32.
 	LargestPossible = 512 << 20
 )
 
-// ErrTooLarge is the error for an item or a document beyond the limit.
+// ErrTooLarge is wrapped by the error for an item, an event or a document that is larger than the limit.
 var ErrTooLarge = errors.New("too large")
 
 const (
-	// piece is how many bytes are read, and written, at one time.
+	// piece is the size of a read from the source, and of the output that is collected before it is read, in bytes.
 	piece = 64 << 10
-	// firstPiece is how many bytes are read first. Later reads grow up to piece.
+	// firstPiece is the size of the first read, in bytes. Later reads grow up to piece.
 	firstPiece = 4 << 10
-	// large is the size in bytes from which an item needs a turn to be parsed, and from which its memory is not
-	// reused.
+	// large is a size in bytes. An item above it waits for limits.Turn before it is parsed, and its memory is not reused.
 	large = 4 * piece
 )
 
-// A Reader renames what it reads from an answer of the API server. Use Answer.
+// A Reader reads an answer of the API server, renamed. Use Answer. The Reader works in steps: each step appends to the output
+// or sets the next step.
 type Reader struct {
 	d       doc
 	source  io.Reader
@@ -42,7 +42,7 @@ type Reader struct {
 	largest int
 	hidden  [][]byte // names of objects that are hidden in this answer
 	limits  Limits
-	told    int // what limits.Hold was called with last
+	told    int // the last argument of limits.Hold
 
 	buffer  []byte // for reads of the source
 	left    []byte // input that the decoder has not read yet
@@ -50,23 +50,24 @@ type Reader struct {
 	ended   error  // the error with which the source ended
 	decoder *jsontext.Decoder
 	fed     int64  // how many bytes the decoder has read
-	most    int    // the largest number of bytes of one value in the decoder
-	spaced  int64  // position after the whitespace that was passed on, in the decoder's input
+	most    int    // the largest number of bytes that the decoder has held
+	spaced  int64  // position in the decoder's input after the whitespace that is in the output
 	out     []byte // output
 	given   int    // how much of out was read
-	err     error  // returned after out
+	err     error  // returned after all of out was read
 	step    func() error
 
 	rows    bool   // the list is a Table
 	kind    Kind   // kind of the items
 	version []byte // the list's apiVersion with quotes
-	before  []byte // text before the items. It is output only with the first item, which may be refused as too large
+	before  []byte // text before the items; it is output only with the first item, which may be too large
 	between []byte // text before the next item
 	written int    // how many items or events are in the output
 }
 
-// Answer renames the answer to a request for target, which is in the client's words. largest is the limit for one item
-// in bytes. An answer that is cut off ends with an error, never with io.EOF. Only JSON changes.
+// Answer returns a Reader of source, the API server's answer to a request for target. target is in the client's words.
+// largest limits each item, event or document, in bytes. If source is incomplete, reads end with an error other than io.EOF.
+// An answer that is not JSON is not renamed.
 func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
 	out := &Reader{d: doc{r: r, direction: ToClient}, source: source, target: target, largest: min(largest, LargestPossible), buffer: make([]byte, firstPiece)}
 	for o := range r.hidden {
@@ -82,7 +83,7 @@ func (r *Rules) Answer(source io.Reader, target Target, largest int) *Reader {
 	return out
 }
 
-// Read returns the output so far. It waits only if there is none.
+// Read implements io.Reader. It waits for the source only if there is no output.
 func (r *Reader) Read(p []byte) (int, error) {
 	if err := r.Prime(); err != nil {
 		return 0, err
@@ -92,8 +93,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Prime waits until there is output. If there will be none, it returns the error. So a server knows the error before
-// it writes the status.
+// Prime waits until there is output. If there will be none, it returns the error that Read would return. So a server can
+// answer with the status code of an error.
 func (r *Reader) Prime() error {
 	if r.given == len(r.out) {
 		if cap(r.out) > large {
@@ -113,8 +114,8 @@ func (r *Reader) Prime() error {
 	return r.err
 }
 
-// begin finds out whether the answer is a list that can be renamed item by item. Any other answer is renamed as one
-// document.
+// begin is the first step, unless the answer is a watch. It decides whether the answer is a list that can be renamed item by
+// item. Any other answer is renamed as one document.
 func (r *Reader) begin() error {
 	if r.decoder.PeekKind() != '{' {
 		return r.pass()
@@ -142,7 +143,7 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// copied reads a name or a value, and copies it and the text before it to before.
+// copied reads a member name or a value, appends it and the text before it to r.before, and returns it.
 func (r *Reader) copied() ([]byte, error) {
 	r.decoder.PeekKind()
 	with := append(r.before, r.gap()...)
@@ -155,7 +156,7 @@ func (r *Reader) copied() ([]byte, error) {
 	return r.before[start:], nil
 }
 
-// whole renames one document. Text that is not JSON passes unchanged.
+// whole is the step that renames one document. Text that is not JSON does not change.
 func (r *Reader) whole() error {
 	r.decoder.PeekKind()
 	gap := bytes.Clone(r.gap())
@@ -175,7 +176,7 @@ func (r *Reader) whole() error {
 	return r.pass()
 }
 
-// rename appends a document to the output. special renames in it what no shape covers.
+// rename appends text, renamed, to the output. special renames in it what is particular to its kind.
 func (r *Reader) rename(text []byte, special func()) {
 	if !r.rows && !r.d.r.mayRename(text) && !(r.target.kind().namesOthers() && bytes.Contains(text, []byte(`"cells"`))) {
 		r.out = append(r.out, text...)
@@ -187,8 +188,8 @@ func (r *Reader) rename(text []byte, special func()) {
 	r.out = r.d.write(r.out)
 }
 
-// isList reports whether the array with this name has the items of a list. Then it also renames head, the text before
-// the array.
+// isList reports whether the array with this member name contains the items of a list. If so, it also sets r.before to head,
+// the renamed text before the items.
 func (r *Reader) isList(name string, head []byte) bool {
 	if name != "items" && name != "rows" {
 		return false
@@ -218,7 +219,7 @@ func (r *Reader) isList(name string, head []byte) bool {
 	return true
 }
 
-// list renames items. It stops when there is output and the next item is not complete.
+// list is the step that renames items. It ends when there is output and the next item is incomplete.
 func (r *Reader) list() error {
 	for len(r.out) < piece {
 		kind := r.decoder.PeekKind()
@@ -243,7 +244,7 @@ func (r *Reader) list() error {
 			return fmt.Errorf("item %d of the list: %w", r.written+1, err)
 		}
 		if r.most > large {
-			r.restart([]byte("[{}")) // The next item follows this one.
+			r.restart([]byte("[{}")) // The new decoder must have read an item, so that it expects a comma next.
 			_, _ = r.decoder.ReadToken()
 			_, _ = r.decoder.ReadValue()
 		}
@@ -270,7 +271,7 @@ func (r *Reader) one(text []byte) {
 	})
 }
 
-// hides reports whether an item, a row or an event belongs to a hidden object.
+// hides reports whether text, an item, a row or an event, is about a hidden object.
 func (r *Reader) hides(text []byte) bool {
 	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) {
 		return false
@@ -279,8 +280,8 @@ func (r *Reader) hides(text []byte) bool {
 	return r.d.hidden(0, r.target.Group, r.target.Resource)
 }
 
-// tail renames the text after the items of a list, which may have the kind. It is parsed as an object that begins
-// with the apiVersion.
+// tail is the step that renames the text after the items of a list. The kind may be in it. It is parsed as an object that
+// begins with the apiVersion.
 func (r *Reader) tail() error {
 	text, err := r.decoder.ReadValue()
 	before := len(`{"apiVersion":`) + len(r.version)

@@ -8,11 +8,12 @@ import (
 	"io"
 )
 
-// event renames the complete events, and copies the text between them. It waits only if there is no output.
+// event is the step that renames events, and copies the whitespace between them. It ends when there is output and the next
+// event is incomplete.
 func (r *Reader) event() error {
 	for len(r.out) < piece {
 		if r.most > large && len(r.out) == 0 {
-			r.restart(nil) // A watch may wait for hours after a large event.
+			r.restart(nil) // Free the memory of a large event: the next one may come after hours.
 		}
 		kind := r.decoder.PeekKind()
 		if r.space(); kind != '{' && r.written == 0 && len(r.unread()) > 0 {

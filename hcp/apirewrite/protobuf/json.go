@@ -1,5 +1,5 @@
-// Package protobuf converts objects of Kubernetes' own kinds from protobuf to JSON, so that they can be renamed. It renames
-// nothing.
+// Package protobuf converts objects of Kubernetes' own kinds from protobuf to JSON, because package apirewrite renames only
+// in JSON.
 package protobuf
 
 import (
@@ -32,10 +32,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 )
 
-// A Converter knows the kinds of Kubernetes' stable APIs.
+// A Converter converts objects of the kinds in Kubernetes' stable APIs.
 type Converter struct{ scheme *runtime.Scheme }
 
-// New returns a converter.
+// New returns a Converter.
 func New() (*Converter, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -51,7 +51,8 @@ func New() (*Converter, error) {
 	return &Converter{scheme}, nil
 }
 
-// JSON converts one object. An unknown kind is an error, and so is an object that needs much more memory than its text.
+// JSON returns the object in body as JSON. It returns an error for an unknown kind, and for an object that would need more
+// than heaviest bytes in memory.
 func (c *Converter) JSON(body []byte) ([]byte, error) {
 	var text runtime.Unknown
 	serializer := protobuf.NewSerializer(c.scheme, c.scheme)

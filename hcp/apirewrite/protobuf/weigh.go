@@ -1,5 +1,5 @@
-// This file weighs an object before it is decoded: an empty Pod of a PodList is two bytes of protobuf, and more than a thousand in
-// memory.
+// This file computes how much memory an object will need, before it is decoded. An empty Pod in a PodList is two bytes of
+// protobuf, but more than a thousand bytes in memory.
 
 package protobuf
 
@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// heaviest is the limit of what a decoded object needs, in bytes. Converting it needs up to eight times as much. An API server takes
-// objects of 3 MiB.
+// heaviest limits the memory of a decoded object, in bytes. Its conversion to JSON needs up to eight times as much. API servers
+// accept objects of up to 3 MiB.
 const heaviest = 8 << 20
 
-// mapEntry is what an entry of a map needs in addition to its key and value, in bytes.
+// mapEntry is the memory of an entry of a map without its key and value, in bytes.
 const mapEntry = 32
 
 var (
@@ -26,7 +26,8 @@ var (
 	errGroup = errors.New("it has a group, which no kind has")
 )
 
-// weigh returns an error if an object of this kind needs more than heaviest, or if its text is not valid.
+// weigh returns an error if text is not valid, or would need more than heaviest when decoded. text is an object of this kind
+// in protobuf.
 func (c *Converter) weigh(kind schema.GroupVersionKind, text []byte) error {
 	object, err := c.scheme.New(kind)
 	if err != nil {
@@ -36,21 +37,22 @@ func (c *Converter) weigh(kind schema.GroupVersionKind, text []byte) error {
 	return s.message(reflect.TypeOf(object).Elem(), text)
 }
 
-// A part is what a field of a message means for its memory.
+// A part is the memory of a field of a message.
 type part struct {
-	// size is what one value needs in addition to its text, in bytes.
+	// size is the memory of one value without its text, in bytes.
 	size int
-	// of is the type of a value that is a message itself. Nil: the value is a number or text.
+	// of is the type of the value if it is a message itself. Nil: the value is a number or text.
 	of reflect.Type
 }
 
-// A scale takes messages until nothing is left.
+// A scale subtracts the memory of messages from left, in bytes. parts caches the result of partsOf.
 type scale struct {
 	left  int
 	parts map[reflect.Type]map[protowire.Number]part
 }
 
-// message weighs the text of a message that is decoded as t. Text that a decoder may understand in another way is an error.
+// message subtracts the memory of a message that is decoded as t. It returns an error if text is not valid, or if a decoder
+// may interpret it in another way.
 func (s *scale) message(t reflect.Type, text []byte) error {
 	if s.parts[t] == nil {
 		s.parts[t] = partsOf(t)
@@ -83,13 +85,13 @@ func (s *scale) message(t reflect.Type, text []byte) error {
 	return nil
 }
 
-// partsOf returns the fields of t by number.
+// partsOf returns the fields of t, a message, by their number.
 func partsOf(t reflect.Type) map[protowire.Number]part {
 	out := map[protowire.Number]part{}
 	switch t.Kind() {
-	case reflect.Map: // A message for each entry.
+	case reflect.Map: // Protobuf encodes each entry of a map as a message.
 		out[2] = part{0, message(t.Elem())}
-	case reflect.Slice: // A message with a list, such as an ExtraValue.
+	case reflect.Slice: // t is a message that contains only a list, such as an ExtraValue.
 		out[1] = element(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
@@ -117,7 +119,7 @@ func partsOf(t reflect.Type) map[protowire.Number]part {
 	return out
 }
 
-// element is one of a list.
+// element returns the part for one element of a list of t.
 func element(t reflect.Type) part {
 	size := t.Size()
 	if t.Kind() == reflect.Pointer {
@@ -126,7 +128,7 @@ func element(t reflect.Type) part {
 	return part{int(size), message(t)}
 }
 
-// message returns the type of a value that is a message, else nil.
+// message returns the type of the message that a value of t is or points to. Nil: it is not a message.
 func message(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
