@@ -1,6 +1,6 @@
-// Package admission holds the ValidatingAdmissionPolicies that limit what the ServiceAccounts of oooi may write, and those
-// that check users' annotations. kustomize installs the YAML files of this directory. The Operator Lifecycle Manager
-// cannot install policies, so `oooi admission` applies the same files there.
+// Package admission contains the ValidatingAdmissionPolicies that limit what the ServiceAccounts of oooi may write, and those
+// that check users' annotations. kustomize installs them from the YAML files in this directory. The Operator Lifecycle
+// Manager cannot install policies. Where it installed oooi, `oooi admission` applies the same files.
 package admission
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Names of the policies. Each binding has the name of its policy.
+// The names of the policies. The binding of a policy has the same name.
 const (
 	// Operator limits what the operator may write.
 	Operator = "oooi-operator"
@@ -25,25 +25,26 @@ const (
 	AnnotationKeys = "oooi-annotation-keys"
 )
 
-// OperatorAccount is the name of the ServiceAccounts that Operator covers, in any namespace.
+// OperatorAccount is the name of the ServiceAccounts that the policy Operator applies to, in any namespace.
 const OperatorAccount = "oooi"
 
 //go:embed operator.yaml edge_leases.yaml annotations.yaml annotation_keys.yaml
 var files embed.FS
 
-// A Policy is a policy and its binding. Fields that the API server would default are set.
+// A Policy is a policy and its binding. The defaults of the API server are set, so that both can be compared with stored
+// objects.
 type Policy struct {
 	Policy  admissionregistrationv1.ValidatingAdmissionPolicy
 	Binding admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// Limits reports whether the policy limits what the ServiceAccounts of oooi may write. Other
-// policies check users' annotations.
+// Limits reports whether the policy limits what the ServiceAccounts of oooi may write. The other policies check users'
+// annotations.
 func (p Policy) Limits() bool {
 	return p.Policy.Spec.FailurePolicy != nil && *p.Policy.Spec.FailurePolicy == admissionregistrationv1.Fail
 }
 
-// Policies returns all policies. An error means that this program was built from invalid files.
+// Policies returns all policies. It returns an error if this program was built from invalid files.
 func Policies() ([]Policy, error) {
 	var out []Policy
 	for _, name := range []string{"operator.yaml", "edge_leases.yaml", "annotations.yaml", "annotation_keys.yaml"} {
@@ -56,7 +57,7 @@ func Policies() ([]Policy, error) {
 	return out, nil
 }
 
-// read returns the policy in a file, and its binding, which comes after the policy in the file.
+// read returns the policy and its binding in the file with this name. The file contains the policy first.
 func read(name string) (Policy, error) {
 	text, err := files.ReadFile(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file has the policy that warns about keys.
+// This file writes the policy that warns about keys of annotations without effect.
 
 package annotations
 
@@ -36,7 +36,7 @@ func warnings() string {
 	return p.yaml()
 }
 
-// similar is the expression for "key k differs from the known key n in one place": a letter is missing, added or wrong,
+// similar is the CEL expression for "key k differs from the known key n in one place": a letter is missing, added or wrong,
 // or two letters are swapped.
 const similar = "k.size() <= n.size() + 1 && k.size() >= n.size() - 1 &&\n" +
 	"[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27].exists(i, i <= n.size() &&\n" +

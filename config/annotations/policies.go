@@ -1,6 +1,6 @@
-// Package annotations writes the admission policies for the annotations of oooi, from the table in hcp/settings. One
-// policy denies values that the operator would refuse. The other one warns about keys without effect. `make golden`
-// writes them to config/admission.
+// Package annotations generates the admission policies for the annotations of oooi, from the table in hcp/settings. One
+// policy denies values that the operator would refuse. The other one warns about keys without effect. `make golden` writes
+// them to config/admission. Their expressions are in CEL.
 package annotations
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/hcp/settings"
 )
 
-// For some lists, the time of CEL grows with the square of their length, and its cost budget does not count that. So
-// only the operator checks longer lists, and objects with more annotations.
+// The largest list and the largest number of annotations that the policies check. Only the operator checks larger ones: some
+// CEL expressions take quadratic time, which CEL's cost budget does not count.
 const (
 	longestList     = 500
 	mostAnnotations = 1000
@@ -22,8 +22,8 @@ const (
 
 type named struct{ Name, Expression string }
 
-// A validation is violated if Expression is false. Message is an expression for the error text, and Fallback the text
-// if Message cannot be evaluated.
+// A validation is a check of a policy. The check fails if Expression is false. Message is an expression for the error text,
+// and Fallback the text if Message cannot be evaluated.
 type validation struct{ Expression, Message, Fallback string }
 
 // A policy is one ValidatingAdmissionPolicy, and its binding.
@@ -33,7 +33,7 @@ type policy struct {
 	Validations           []validation
 }
 
-// Files returns the policies as YAML, by their paths below the root of the project.
+// Files returns the policies as YAML, by their paths relative to the root of the project.
 func Files() map[string]string {
 	return map[string]string{
 		"config/admission/annotations.yaml":     denials(),
@@ -81,14 +81,14 @@ func variables() []named {
 	}
 }
 
-// changed is for "annotation k belongs to oooi, and was set or changed".
+// changed returns the expression for "annotation k belongs to oooi, and was set or changed".
 func changed(k string) string {
 	return fmt.Sprintf("%s.startsWith(%s) &&\n(oldObject == null || oldObject.metadata.?annotations[?%[1]s] != optional.of(object.metadata.annotations[%[1]s]))",
 		k, quote(settings.Prefix))
 }
 
-// judge adds the requirements on the value of this annotation. when is an expression for whether it must be checked.
-// Only parts for changed annotations are evaluated: an API server prepares each expression for each write.
+// judge adds the checks of the value of annotation k. when is the expression for "the annotation must be checked". It comes
+// first, so that an API server does not evaluate the checks of other annotations.
 func (p *policy) judge(name string, k settings.Key, when string) {
 	variable, concerns := camel(name), "k == "+quote(name)
 	if k.PerNodePool {
@@ -125,13 +125,13 @@ func camel(key string) string {
 	return strings.Join(parts, "")
 }
 
-// own is for "the operator wrote the object", such as the edge NAD.
+// own returns the expression for "the operator wrote the object", such as the NAD of edges.
 func own() string {
 	return fmt.Sprintf("object.metadata.?labels[?%s].orValue('') == %s", quote(wire.LabelManagedBy), quote(wire.Owner))
 }
 
-// copied is for "the object is a copy of a Service of the hosted cluster". A denied copy would be a missing load
-// balancer, because of an annotation that the operator does not read.
+// copied returns the expression for "the object is a copy of a Service of the hosted cluster". Copies must not be denied: the
+// operator does not read their annotations, and without a copy, the Service has no load balancer.
 func copied() string {
 	return fmt.Sprintf("request.kind.kind == %s && object.metadata.?labels[?%s].hasValue()", quote(string(settings.OnService)), quote(settings.LabelHostedService))
 }

@@ -1,4 +1,4 @@
-// This file writes messages as CEL expressions, from the condition's templates, and policies as YAML.
+// This file writes policies as YAML. Their messages are CEL expressions with the texts of the condition NetworkReady.
 
 package annotations
 
@@ -30,14 +30,15 @@ func list(all []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// A message has the CEL expressions for the arguments of a template.
+// A message contains CEL expressions for the arguments of a text's template, by the argument's name.
 type message struct {
-	// key is the annotation's key without the prefix.
+	// key is a CEL expression for the annotation's key without the prefix.
 	key  string
 	args map[string]string
 }
 
-// denial is the message about an entry v that violates r, in one line: an API server would not show several.
+// denial returns the CEL expression for the message about an entry v that violates r. The message has one line, because an
+// API server does not show more.
 func (m message) denial(r settings.Requirement) string {
 	m.args = map[string]string{"value": "v"}
 	if r.Cause == problem.AnnotationUnreadable {
@@ -103,7 +104,7 @@ func (p policy) yaml() string {
 	return b.String()
 }
 
-// Conditions returns the match conditions of every policy.
+// Conditions returns the match conditions, which are the same for each policy.
 func (policy) Conditions() []named {
 	return []named{
 		{"not-deleted", "!has(object.metadata.deletionTimestamp)"},

@@ -22,10 +22,10 @@ import (
 //go:embed *.tmpl icon.svg all:constant
 var sources embed.FS
 
-// extensionFile is the sample for OLM v1 below the root of the project.
+// extensionFile is the path of the sample for OLM v1, relative to the root of the project.
 const extensionFile = "config/samples/clusterextension.yaml"
 
-// generate returns every file by its path below root.
+// generate returns the content of each generated file by its path, relative to root.
 func generate(root string) (map[string][]byte, error) {
 	in, err := read(filepath.Join(root, "config", "olm"))
 	if err != nil {
@@ -55,7 +55,7 @@ func generate(root string) (map[string][]byte, error) {
 	})
 }
 
-// Icon is in base64.
+// Icon returns the icon, an SVG, in base64.
 func (installation) Icon() (string, error) {
 	icon, err := sources.ReadFile("icon.svg")
 	return base64.StdEncoding.EncodeToString(icon), err
@@ -64,7 +64,7 @@ func (installation) Icon() (string, error) {
 // Prefix returns the prefix of the annotations' keys.
 func (installation) Prefix() string { return settings.Prefix }
 
-// Keys are the annotations with these names. An unknown one is an error.
+// Keys returns the annotations with these names, or an error if one is unknown.
 func (installation) Keys(names ...string) (out []settings.Key, err error) {
 	all := settings.Keys()
 	for _, name := range names {
@@ -77,12 +77,13 @@ func (installation) Keys(names ...string) (out []settings.Key, err error) {
 	return out, nil
 }
 
-// Documentation is the page of this version's documentation that lists the others.
+// Documentation returns the URL of the index page of this version's documentation.
 func (in installation) Documentation() string {
 	return "https://github.com/cldmnky/oooi/blob/v" + in.Version() + "/docs/index.md"
 }
 
-// fill returns objects as YAML. The comment before the first of several is kept.
+// fill executes the template with this name, and returns the objects in the result as normalized YAML. If there are several
+// objects, it keeps the comment before the first.
 func fill(name string, in installation) ([]byte, error) {
 	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{"json": func(v any) (string, error) {
 		text, err := yaml.YAMLToJSON(marshal(v))
@@ -114,7 +115,7 @@ func fill(name string, in installation) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// marshal leaves out the status.
+// marshal returns v as YAML, without its status.
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	var tree any

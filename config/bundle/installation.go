@@ -16,17 +16,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The programs in the ClusterServiceVersion. Deployment, ServiceAccount and ClusterRole have the same name.
+// The Deployments in the ClusterServiceVersion (CSV). The ServiceAccount and the ClusterRole of each have the same name. The
+// keeper runs `oooi admission`.
 const (
 	operator = "oooi"
 	keeper   = "oooi-admission"
 )
 
-// An installation has the objects of config/olm, grouped by their use in the bundle. Templates use its fields and
-// methods.
+// An installation contains the objects of config/olm, grouped by their use in the bundle. The templates call its methods.
 type installation struct {
 	Namespace corev1.Namespace
-	// Deployments of the operator and the keeper, in this order.
+	// Deployments are those of the operator and the keeper, in this order.
 	Deployments []appsv1.Deployment
 	// ClusterRules are the rights of each ServiceAccount in all namespaces, by its name.
 	ClusterRules map[string][]rbacv1.PolicyRule
@@ -38,19 +38,19 @@ type installation struct {
 	Budgets []policyv1.PodDisruptionBudget
 }
 
-// Version returns the version of the operator's image, such as "0.1.0". Everything else gets its version from here.
+// Version returns the version of the bundle, such as "0.1.0". It is the tag of the operator's image.
 func (in installation) Version() string {
 	image := in.Deployments[0].Spec.Template.Spec.Containers[0].Image
 	return strings.TrimPrefix(image[strings.LastIndex(image, ":")+1:], "v")
 }
 
-// An image is a container image that a mirror must have.
+// An image is a container image that a mirror of the bundle must contain.
 type image struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`
 }
 
-// Images returns the operator's own image, and then every RELATED_IMAGE_ of the operator.
+// Images returns the operator's own image, and then those in the RELATED_IMAGE_ variables of its Deployment.
 func (in installation) Images() ([]image, error) {
 	manager := in.Deployments[0].Spec.Template.Spec.Containers[0]
 	out := []image{{operator, manager.Image}}
@@ -65,7 +65,7 @@ func (in installation) Images() ([]image, error) {
 	return out, nil
 }
 
-// Granted returns all rights that the bundle grants.
+// Granted returns all rights that the bundle grants, in all namespaces and in the operator's.
 func (in installation) Granted() []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, name := range []string{operator, keeper} {
@@ -77,7 +77,7 @@ func (in installation) Granted() []rbacv1.PolicyRule {
 	return slices.CompactFunc(rules, func(a, b rbacv1.PolicyRule) bool { return a.String() == b.String() })
 }
 
-// read builds dir and groups its objects. An object without a place in the bundle is an error.
+// read runs kustomize for dir, and groups the objects. It returns an error for an object that has no place in the bundle.
 func read(dir string) (installation, error) {
 	in := installation{ClusterRules: map[string][]rbacv1.PolicyRule{}, Rules: map[string][]rbacv1.PolicyRule{}}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
@@ -99,9 +99,9 @@ func read(dir string) (installation, error) {
 
 func (in *installation) add(kind string, text []byte) error {
 	switch kind {
-	case "Namespace": // The console creates it as the CSV suggests.
+	case "Namespace": // OpenShift's console creates the namespace that the CSV suggests.
 		return yaml.UnmarshalStrict(text, &in.Namespace)
-	case "ServiceAccount", "ClusterRoleBinding", "RoleBinding": // The Operator Lifecycle Manager makes these from the CSV.
+	case "ServiceAccount", "ClusterRoleBinding", "RoleBinding": // The Operator Lifecycle Manager creates these from the CSV.
 		return nil
 	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding": // The keeper applies them.
 		return nil

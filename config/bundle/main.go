@@ -1,8 +1,9 @@
-// Command bundle writes bundle/, the operator's package for the Operator Lifecycle Manager
-// (registry+v1), from config/ and the templates in this directory. It also writes the sample that installs
-// the bundle with OLM v1. Neither is edited by hand; a test checks that they are current. The command runs in
-// this directory (`make bundle`), which is a Go module of its own to keep its dependencies out of the
-// operator.
+// Command bundle writes bundle/, the operator's package for the Operator Lifecycle Manager (OLM) in the format registry+v1.
+// It generates the files from config/ and from the templates in this directory. It also writes the sample that installs the
+// bundle with OLM v1. These files are not edited by hand; a test checks that they are current.
+//
+// The command runs in this directory (`make bundle`). The directory is a Go module of its own, so that its dependencies do
+// not become those of the operator.
 package main
 
 import (
@@ -18,7 +19,7 @@ func main() {
 	}
 }
 
-// write replaces bundle/ below the root of the project, and the sample for OLM v1.
+// write replaces bundle/ and the sample for OLM v1 below root, the root of the project.
 func write(root string) error {
 	files, err := generate(root)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package rbac holds the roles of oooi, as YAML files that kustomize and the bundle install. Go code reads only
-// oooi-controlplane: if the Operator Lifecycle Manager installed this role, nothing else would restore it.
+// Package rbac contains the roles of oooi as YAML files. kustomize and the bundle install them. Go code reads only the role
+// oooi-controlplane: where the Operator Lifecycle Manager installed it, only oooi restores it.
 package rbac
 
 import (
@@ -13,8 +13,8 @@ import (
 //go:embed controlplane.yaml
 var controlPlane []byte
 
-// ControlPlane returns the ClusterRole oooi-controlplane from its YAML file. An error means that this program was built
-// from an invalid file.
+// ControlPlane returns the ClusterRole oooi-controlplane. It returns an error if this program was built from an invalid
+// file.
 func ControlPlane() (*rbacv1.ClusterRole, error) {
 	role := &rbacv1.ClusterRole{}
 	if err := yaml.UnmarshalStrict(controlPlane, role); err != nil {

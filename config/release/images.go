@@ -1,4 +1,4 @@
-// This file decides what is in the images: those of the programs, the bundle and the catalog.
+// This file decides the content of the images: those of the programs, the bundle and the catalog.
 
 package main
 
@@ -17,23 +17,23 @@ import (
 
 const (
 	repository = "https://github.com/cldmnky/oooi"
-	// namespace is where releases of the project are published. The manifests in config/ name images there.
+	// namespace is the registry of the project's releases. The manifests in config/ refer to images there.
 	namespace = "ghcr.io/cldmnky"
 )
 
-// An identity is what all images of a release have in common.
+// An identity is the metadata that all images of a release share.
 type identity struct {
-	// version of the manifests, such as "v0.1.0".
+	// version is that of the manifests, such as "v0.1.0".
 	version string
-	// build is the version in programs and images. It equals version if the commit has that tag. Otherwise the commit is
-	// appended, such as "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
+	// build is the version of programs and images. It equals version if the commit has that tag. Otherwise it also has the
+	// commit, as in "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
 	build string
 	// revision is the commit. Empty: unknown, or files differ from the commit.
 	revision string
 	created  time.Time
 }
 
-// tag returns the tag of the images: build without a plus, which tags cannot contain.
+// tag returns the tag of the images. It is build with "-" for "+", which tags cannot contain.
 func (i identity) tag() string { return strings.ReplaceAll(i.build, "+", "-") }
 
 func (i identity) description(name, summary string) image.Description {
@@ -57,11 +57,12 @@ func (i identity) description(name, summary string) image.Description {
 // A binary is a compiled program, with the modules that are linked into it.
 type binary struct {
 	path string
-	// linked are the modules, without the standard library.
+	// linked are the modules in the program, without the standard library.
 	linked []supply.Module
 }
 
-// legal returns the texts that must accompany copies of a program: the licenses of the project and of all linked modules.
+// legal returns the license and notice files that copies of a program must contain: those of the project, of the standard
+// library and of all linked modules. license is the path of the project's license.
 func legal(license string, linked []supply.Module, std supply.Module) image.Files {
 	out := image.Files{"licenses/LICENSE": {Source: license}}
 	for _, m := range append([]supply.Module{std}, linked...) {

@@ -1,4 +1,4 @@
-// This file makes the manifest through which krew installs the command line program as a command of kubectl.
+// This file writes the manifest with which krew installs the command line program as a plugin of kubectl.
 
 package main
 
@@ -9,7 +9,8 @@ import (
 	"github.com/cldmnky/oooi/config/release/program"
 )
 
-// addKrew adds the manifest for the archives on the release's page. A release in another registry has no such page.
+// addKrew adds krew's manifest, which refers to the archives on the release's page. A release in a registry other than the
+// project's has no such page, so addKrew does nothing for it.
 func (r *release) addKrew() error {
 	if r.registry != namespace {
 		return nil

@@ -1,6 +1,7 @@
-// Command release makes what users install: container images, the catalog, manifests and archives, with their SBOMs.
-// The command runs in this directory, which is a Go module of its own to keep its dependencies out of the operator.
-// go.mod also pins govulncheck (`make vulncheck`).
+// Command release builds what users install: container images, the catalog, manifests and archives, with their SBOMs.
+//
+// The command runs in this directory. The directory is a Go module of its own, so that its dependencies do not become those
+// of the operator. Its go.mod also pins govulncheck (`make vulncheck`).
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	// root is the path from this directory to that of the project. Everything is written below its bin/.
+	// root is the path from this directory to the root of the project. All output is written below its bin/.
 	root       = "../.."
 	imagesDir  = root + "/bin/images"
 	releaseDir = root + "/bin/release"
@@ -95,7 +96,7 @@ func do(ctx context.Context, command, registry string) error {
 	return fmt.Errorf("unknown command %s\n%s", command, usage)
 }
 
-// printSBOM is for a program that was built from the checkout.
+// printSBOM prints the SBOM of the program in file, which must have been built from this checkout.
 func printSBOM(ctx context.Context, file string) error {
 	all, err := supply.Linked(root, "linux", runtime.GOARCH, supply.Commands()...)
 	if err != nil {
@@ -113,7 +114,8 @@ func readIdentity(ctx context.Context) (identity, error) {
 	return state.identity("v"+bundle.Version, bundle.Created), err
 }
 
-// build compiles the programs for this machine into dir below the root, like a release, but with symbols if these are wanted.
+// build compiles the programs for this host, like those of a release, into dir, which is relative to root. If symbols is
+// true, the programs keep their symbols.
 func build(ctx context.Context, dir string, symbols bool) error {
 	i, err := readIdentity(ctx)
 	if err != nil {
@@ -129,7 +131,7 @@ func build(ctx context.Context, dir string, symbols bool) error {
 	return nil
 }
 
-// makeImages makes the images of the programs and their SBOMs, and prints a table of them.
+// makeImages writes the images of the programs and their SBOMs below bin/, and prints a table of them.
 func makeImages(ctx context.Context, registry string) error {
 	in, err := readInput(ctx, registry, false)
 	if err != nil {
@@ -150,7 +152,7 @@ func makeImages(ctx context.Context, registry string) error {
 	return out.table(os.Stdout)
 }
 
-// makeRelease makes a release in its directory, and prints a table of what would be published where.
+// makeRelease writes a release to its directory, and prints a table of what would be published where.
 func makeRelease(ctx context.Context, registry string) error {
 	in, err := readInput(ctx, registry, true)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"text/template"
 )
 
-// section returns the text of a version's section in changelog, whose heading begins with the version, and the rest
-// after it.
+// section returns the text of a version's section in changelog, and the rest of changelog after it. The heading of a section
+// begins with the version.
 func section(changelog, version string) (text, rest string, found bool) {
 	for part := changelog; ; {
 		var any bool
@@ -30,7 +30,7 @@ func section(changelog, version string) (text, rest string, found bool) {
 	}
 }
 
-// before returns the version that precedes version in changelog, such as "v0.1.0". Empty: there is none.
+// before returns the version before version in changelog, such as "v0.1.0". Empty: version is the first one.
 func before(changelog, version string) string {
 	_, rest, _ := section(changelog, version)
 	heading, _, _ := strings.Cut(rest, "\n")
@@ -38,14 +38,14 @@ func before(changelog, version string) string {
 	return name
 }
 
-// notes returns the text of the release's page: the changes of this version, how to install it, and the digests of its
-// images. goVersion compiled its programs, such as "1.26.8".
+// notes returns the text of the release's page: the changes in this version, how to install it, and the digests of its
+// images. goVersion is the version of Go that compiled the programs, such as "1.26.8".
 func (r *release) notes(changelog, goVersion string) ([]byte, error) {
 	changes, _, found := section(changelog, r.version)
 	if !found {
 		return nil, fmt.Errorf("CHANGELOG.md has no section %s", r.version)
 	}
-	// Links in CHANGELOG.md are relative to the root of the repository, and the release's page has another URL.
+	// Links in CHANGELOG.md are relative to the root of the repository. They would not work on the release's page.
 	changes = strings.ReplaceAll(changes, "](docs/", "]("+repository+"/blob/"+r.version+"/docs/")
 	page := repository + "/releases/download/" + r.version + "/"
 	if r.registry != namespace {
@@ -69,7 +69,7 @@ func fill(name string, values map[string]any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// table writes what is published, where, and how large it is. The size of an image is for one platform.
+// table writes what is published, where, and its size. The size of an image is that for one platform.
 func (r *release) table(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "oooi %s\n", r.build)

@@ -1,4 +1,4 @@
-// This file writes a release to a directory, and publishes the images from there.
+// This file writes a release to a directory, and pushes the images from there.
 
 package main
 
@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/config/release/image"
 )
 
-// size returns how many bytes a node pulls for the image with this digest.
+// size returns how many bytes a node pulls for the image for one platform, which has this digest.
 func (p publication) size(digest v1.Hash) (int64, error) {
 	single, err := p.Index.Image(digest)
 	if err != nil {
@@ -66,8 +66,8 @@ func (r release) storeImage(p publication, dir string) error {
 	return nil
 }
 
-// publish pushes the images in dir to the repositories that the release in dir names, with the credentials of container
-// tools. It prints their references. The catalog is last: when it is published, everything that it refers to exists.
+// publish pushes the images of the release in dir to their repositories, and prints the references. Its credentials are those
+// of container tools. It pushes the catalog last, so that everything that the catalog refers to exists.
 func publish(ctx context.Context, dir string, out io.Writer) error {
 	for _, image := range append(slices.Sorted(maps.Keys(programImages())), "oooi-bundle", "oooi-catalog") {
 		if err := push(ctx, filepath.Join(dir, layouts, image), out); err != nil {
@@ -89,8 +89,8 @@ func push(ctx context.Context, dir string, out io.Writer) error {
 	return err
 }
 
-// home returns the registry, such as "registry.example.com/oooi", without a slash at its end. A registry without a host is
-// an error: container runtimes do not agree on the default host.
+// home returns registry, such as "registry.example.com/oooi", without a slash at its end. It returns an error if registry has
+// no host: container runtimes have different default hosts.
 func home(registry string) (string, error) {
 	registry = strings.TrimSuffix(registry, "/")
 	repository, err := name.NewRepository(registry + "/oooi")
@@ -103,17 +103,17 @@ func home(registry string) (string, error) {
 	return registry, nil
 }
 
-// A checkout is the state of the source that a release is made of.
+// A checkout is the state in git of the source of a release.
 type checkout struct {
 	// revision is the commit. Empty: the source is not in git, such as an archive of it.
 	revision string
 	// tag is the git tag of revision. Empty: none.
 	tag string
-	// changed reports whether files differ from revision.
+	// changed is true if files differ from revision.
 	changed bool
 }
 
-// readCheckout reads the state of the directory root from git.
+// readCheckout returns the state of the directory root in git.
 func readCheckout(ctx context.Context, root string) (checkout, error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -129,11 +129,11 @@ func readCheckout(ctx context.Context, root string) (checkout, error) {
 	if err != nil {
 		return checkout{}, fmt.Errorf("git status: %w", err)
 	}
-	tag, _ := git("describe", "--tags", "--exact-match", "HEAD") // an error means that there is no tag
+	tag, _ := git("describe", "--tags", "--exact-match", "HEAD") // An error means that there is no tag.
 	return checkout{revision: revision, tag: tag, changed: status != ""}, nil
 }
 
-// identity returns the identity of a release whose manifests have this version and date.
+// identity returns the identity of a release from c, whose manifests have this version and date.
 func (c checkout) identity(version string, created time.Time) identity {
 	out := identity{version: version, build: version, revision: c.revision, created: created}
 	switch short := c.revision[:min(12, len(c.revision))]; {
@@ -147,8 +147,8 @@ func (c checkout) identity(version string, created time.Time) identity {
 	return out
 }
 
-// mayPublish returns nil if a checkout may be published as version. Outside the project's namespace, every commit may
-// be published.
+// mayPublish returns nil if c may be published as version to registry. In registries other than the project's, every commit
+// may be published.
 func (c checkout) mayPublish(version, registry string) error {
 	switch {
 	case c.changed:

@@ -1,5 +1,5 @@
-// This file assembles each file and image of a release, from compiled programs and the bundle. It compiles and
-// publishes nothing.
+// This file assembles the files and images of a release from compiled programs and the bundle. It neither compiles nor
+// publishes.
 
 package main
 
@@ -20,20 +20,20 @@ import (
 	"github.com/cldmnky/oooi/config/release/supply"
 )
 
-// An input is what a release is made of.
+// An input contains everything from which a release is assembled.
 type input struct {
 	identity
 	// registry is where the images are published, such as "registry.example.com/oooi".
 	registry string
 	bundle   catalog.Bundle
-	// applied are the objects of each file that kubectl applies, by its name.
+	// applied are the manifests for kubectl apply: the objects of each file, by file name.
 	applied map[string][][]byte
-	// samples are manifests that name the catalog, by their file names.
+	// samples are manifests that refer to the catalog's image, by file name.
 	samples catalog.Files
 	// changelog is the text of CHANGELOG.md, and license the path of the project's license.
 	changelog, license string
 	std                supply.Module
-	// programs by name and target. The program opm makes and checks the catalog.
+	// programs are the compiled programs by name and target. opm renders and validates the catalog.
 	programs map[string]map[program.Target]binary
 	opm      catalog.Opm
 }
@@ -45,10 +45,10 @@ type publication struct {
 	name, Repository string
 }
 
-// reference returns the reference by digest, with which users name the image.
+// reference returns the reference to the image by digest. Manifests use it.
 func (p publication) reference() string { return p.Repository + "@" + p.Digest }
 
-// A release is everything that is published. Paths are relative to the directory of the release.
+// A release contains everything that is published. The paths of files are relative to the directory of the release.
 type release struct {
 	identity
 	registry string
@@ -63,7 +63,7 @@ func (r *release) add(name string, multi image.Multi) publication {
 }
 
 const (
-	// assets are the files of the release's page.
+	// assets is the directory of the files that users download from the release's page.
 	assets    = "assets/"
 	layouts   = "images/"
 	community = "community-operators/"
@@ -96,7 +96,7 @@ func assemble(ctx context.Context, in input) (release, error) {
 	return out, out.addNotes(in)
 }
 
-// programsOf has only the images of the programs, and their SBOMs.
+// programsOf returns a release with only the images of the programs, and their SBOMs.
 func programsOf(in input) (release, error) {
 	r := release{identity: in.identity, registry: in.registry, files: catalog.Files{}}
 	for _, name := range slices.Sorted(maps.Keys(programImages())) {
@@ -138,7 +138,7 @@ func (r *release) addArchives(in input) error {
 	return nil
 }
 
-// addManifests adds the bundle, the catalog and what kubectl applies, with each image by its digest.
+// addManifests adds the bundle, the catalog and the manifests for kubectl apply. They refer to images by digest.
 func (r *release) addManifests(ctx context.Context, in input) error {
 	built, own := map[string]string{}, map[string]string{}
 	for _, p := range r.images {
@@ -154,10 +154,10 @@ func (r *release) addManifests(ctx context.Context, in input) error {
 		return err
 	}
 	pinned.Replaces = strings.TrimPrefix(before(in.changelog, in.version), "v")
-	maps.Copy(own, refs) // the bundle has no image of the gateway
+	maps.Copy(own, refs) // Only own has oooi-apiproxy: the bundle does not contain its image.
 	for name, objects := range in.applied {
 		if name == console && r.registry != namespace {
-			continue // Its links lead to the release's page, which a release in a registry of your own does not have.
+			continue // It links to the release's page, which only releases of the project have.
 		}
 		var text strings.Builder
 		for _, object := range objects {
@@ -194,7 +194,7 @@ func (r *release) addCatalog(ctx context.Context, in input, pinned catalog.Bundl
 	return r.addSamples(in, r.add("oooi-catalog", multi))
 }
 
-// addSamples adds the manifests that install from the catalog, which they name by digest.
+// addSamples adds in.samples, with the reference to the catalog's image replaced by that of from.
 func (r *release) addSamples(in input, from publication) error {
 	tagged := []byte(namespace + "/" + from.name + ":" + in.version)
 	for name, text := range in.samples {
@@ -212,7 +212,7 @@ func (r *release) put(dir string, files catalog.Files) {
 	}
 }
 
-// addNotes adds the text of the release's page, and the checksums of its files.
+// addNotes adds the text of the release's page, the checksums of its files, and the subjects.
 func (r *release) addNotes(in input) error {
 	var sums strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {

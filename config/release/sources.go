@@ -1,4 +1,4 @@
-// This file reads what a release is made of: it compiles the programs, builds the manifests in config/ and reads the bundle.
+// This file reads the input of a release: it compiles the programs, builds the manifests in config/ and reads the bundle.
 
 package main
 
@@ -40,7 +40,8 @@ func readSource(ctx context.Context) (catalog.Bundle, checkout, error) {
 	return bundle, state, err
 }
 
-// readInput compiles what a release for registry needs. If everything is false, it has only what images need.
+// readInput returns the input of a release for registry. If everything is false, it returns only what the images of programs
+// need.
 func readInput(ctx context.Context, registry string, everything bool) (input, error) {
 	in := input{registry: registry, license: root + "/LICENSE", programs: map[string]map[program.Target]binary{}}
 	bundle, state, err := readSource(ctx)
@@ -83,14 +84,14 @@ func (in *input) readRest(ctx context.Context) error {
 }
 
 func compileOpm(ctx context.Context) (catalog.Opm, error) {
-	path, err := filepath.Abs(opmFile) // opm runs in other directories
+	path, err := filepath.Abs(opmFile) // opm runs in other directories.
 	if err != nil {
 		return "", err
 	}
 	return catalog.Opm(path), program.Opm(root).Compile(ctx, program.Host(), "", path)
 }
 
-// console is the file with what OpenShift's console shows.
+// console is the file with the objects that OpenShift's console shows.
 const console = "console.yaml"
 
 func readApplied() (map[string][][]byte, error) {

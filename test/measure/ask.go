@@ -1,5 +1,4 @@
-// What is asked: one new TLS connection, one DNS question, one question for the time, one
-// renewal, and the requests of a connection that stays.
+// This file sends the requests: a new TLS connection, a DNS request, an NTP request, a renewal, and those on a long connection.
 
 package measure
 
@@ -21,7 +20,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// connect makes a TLS connection and closes it.
+// connect opens a TLS connection and closes it.
 func (m *Measurement) connect(ctx context.Context) error {
 	conn, err := m.dialTLS(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func (m *Measurement) dialTLS(ctx context.Context) (*tls.Conn, error) {
 	return secure, nil
 }
 
-// dialUDP returns a port for one question, whose deadline is that of ctx.
+// dialUDP returns a UDP socket with a new port, for one request. Its deadline is that of ctx.
 func (m *Measurement) dialUDP(ctx context.Context, address string) (net.Conn, error) {
 	conn, err := m.options.Dial(ctx, "udp", address)
 	if err != nil {
@@ -58,7 +57,7 @@ func (m *Measurement) dialUDP(ctx context.Context, address string) (net.Conn, er
 	return conn, nil
 }
 
-// resolve asks one question, from a port of its own.
+// resolve sends one DNS request. It returns an error without an address in the answer.
 func (m *Measurement) resolve(ctx context.Context) error {
 	conn, err := m.dialUDP(ctx, m.options.DNS)
 	if err != nil {
@@ -66,7 +65,7 @@ func (m *Measurement) resolve(ctx context.Context) error {
 	}
 	defer conn.Close()
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(m.options.Question), dns.TypeA)
-	// The connection has the limit.
+	// The deadline of conn applies.
 	answer, _, err := new(dns.Client).ExchangeWithConn(question, &dns.Conn{Conn: conn})
 	if err != nil {
 		return err
@@ -77,10 +76,10 @@ func (m *Measurement) resolve(ctx context.Context) error {
 	return nil
 }
 
-// errUnsynchronized is what a server says that must not be followed (RFC 5905, 7.4).
+// errUnsynchronized is the error for an answer of an NTP server that clients must not use (RFC 5905, section 7.4).
 var errUnsynchronized = errors.New("not synchronized")
 
-// askTime asks for the time once, from a port of its own.
+// askTime sends one NTP request.
 func (m *Measurement) askTime(ctx context.Context) error {
 	conn, err := m.dialUDP(ctx, m.options.NTP)
 	if err != nil {
@@ -111,7 +110,7 @@ func (m *Measurement) askTime(ctx context.Context) error {
 // Modes of RFC 5905, section 7.3.
 const ntpClient, ntpServer = 3, 4
 
-// judgeTime is nil where a client would follow the answer.
+// judgeTime returns nil if an NTP client would use the answer.
 func judgeTime(question, answer ntp.Packet) error {
 	switch leap, mode := answer.Settings>>6, answer.Settings&7; {
 	case mode != ntpServer:
@@ -138,7 +137,7 @@ func (m *Measurement) renew(ctx context.Context) error {
 	return nil
 }
 
-// hold keeps one connection open, and opens it again as soon as that works.
+// hold keeps one long connection open until ctx ends. If it is cut, hold opens it again, and tries that at the steady rate.
 func (m *Measurement) hold(ctx context.Context, l *LongConnection) {
 	tick := time.NewTicker(m.options.Every)
 	defer tick.Stop()
@@ -169,7 +168,7 @@ func (m *Measurement) hold(ctx context.Context, l *LongConnection) {
 	}
 }
 
-// converse asks on the connection until it is cut or ctx ends. Any answer is one.
+// converse sends requests on conn until it is cut or ctx ends. Any HTTP response is an answer.
 func (m *Measurement) converse(ctx context.Context, conn *tls.Conn, l *LongConnection) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	request, err := http.NewRequest(http.MethodGet, "https://"+m.options.API+"/version", nil)
@@ -209,7 +208,7 @@ func (m *Measurement) converse(ctx context.Context, conn *tls.Conn, l *LongConne
 	}
 }
 
-// why is an error in a word that can be counted, where there is one.
+// why returns a word for err, so that errors can be counted. Without such a word, it returns the text of err.
 func why(err error) string {
 	var timeout net.Error
 	switch {

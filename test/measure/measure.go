@@ -1,7 +1,6 @@
-// Package measure says what a machine notices of a change: for how long new TLS
-// connections, DNS and NTP questions and DHCP renewals failed, and how often connections that
-// stay were cut. It asks at a steady rate even without an answer to the last question, and judges
-// nothing: how long is too long is for others to say.
+// Package measure measures what a VM notices of a change. It sends requests at a steady rate: new TLS connections, DNS and NTP
+// requests, and DHCP renewals. It reports for how long none of a kind succeeded. It also keeps long connections open, sends requests
+// on them, and reports how often they were cut: reset, closed, or silent for too long.
 package measure
 
 import (
@@ -15,40 +14,38 @@ import (
 	"time"
 )
 
-// Options say what is asked, and from where. What has no address is not asked.
+// Options say which requests are sent, and from where. Requests to an empty address are not sent.
 type Options struct {
-	// Dial opens every connection, in a machine's network namespace for instance;
-	// its addresses are IPs with ports. Nil means the caller's own network.
+	// Dial opens each connection, for example in a VM's network namespace. Addresses are IPs with ports. Nil: the network of this
+	// process.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// API is the address of an HTTPS server.
 	API string
-	// ServerName is sent and verified against CA. "" sends none; CA nil verifies nothing, as the
-	// way is measured and not the server.
+	// ServerName is the TLS server name. Empty: none is sent. CA verifies the server's certificate. Nil: it is not verified.
 	ServerName string
 	CA         *x509.CertPool
-	// DNS is the address of a server, asked by UDP for the address of Question.
+	// DNS is the address of a DNS server. Requests over UDP ask it for the address of the name Question.
 	DNS, Question string
-	// NTP is the address of a server, asked by UDP for the time.
+	// NTP is the address of an NTP server.
 	NTP string
-	// Renew renews a lease, as [Client.Renew] does; nil: none is.
+	// Renew renews a lease, and returns its address. Nil: no lease is renewed.
 	Renew func(context.Context) (netip.Addr, error)
-	// Long is how many connections stay open to API.
+	// Long is the number of long connections to API.
 	Long int
-	// Every so often a new connection is made, a question is asked and a lease is renewed;
-	// 0 means 50 ms. A connection that stays asks something every fifth time.
+	// Every is the time between two requests of a kind. 0: 50 ms. Long connections send a request after five times as long.
 	Every time.Duration
-	// InTurn: nothing is asked before the last question of its kind has its answer, so that a busy machine is not asked
-	// faster than it answers.
+	// InTurn is true to send no request before the last one of its kind has ended. It is for hosts that cannot answer at this
+	// rate.
 	InTurn bool
-	// Patience with an answer; 0 means 800 ms. Less than a second: what comes later was
-	// lost at first, and sent again by the kernel.
+	// Patience is how long to wait for an answer. 0: 800 ms. It must be less than a second: after that, the kernel sends lost
+	// packets of TCP again, and the loss would go unnoticed.
 	Patience time.Duration
-	// Silence is what a connection that stays bears before it counts as cut; 0 means
-	// 30 s, so that it is a reset that cuts it, if one comes.
+	// Silence is how long a long connection waits for an answer before it counts as cut. 0: 30 s, so that a reset comes first
+	// if there is one.
 	Silence time.Duration
 }
 
-// Measurement is one that continues until its context ends.
+// A Measurement sends requests until its context ends.
 type Measurement struct {
 	options Options
 	begin   time.Time
@@ -61,7 +58,7 @@ type Measurement struct {
 	long      []LongConnection
 }
 
-// Start begins to ask.
+// Start starts a measurement, which ends with ctx.
 func Start(ctx context.Context, o Options) *Measurement {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{}).DialContext
@@ -96,14 +93,13 @@ func Start(ctx context.Context, o Options) *Measurement {
 	return m
 }
 
-// Wait waits until the last question has ended, after the end of the context, and returns
-// the whole Report.
+// Wait waits until the context has ended and the last request has, too. It returns the complete Report.
 func (m *Measurement) Wait() Report {
 	m.running.Wait()
 	return m.Report()
 }
 
-// Report says what is known so far.
+// Report returns the results so far.
 func (m *Measurement) Report() Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,8 +114,8 @@ func (m *Measurement) Report() Report {
 	return r
 }
 
-// AwaitCalm waits until no question or connection of all failed for a while. It returns ctx's error if that does not
-// come before ctx ends.
+// AwaitCalm waits until no request and no long connection of all has failed for the time while. It returns ctx's error if ctx
+// ends before.
 func AwaitCalm(ctx context.Context, while time.Duration, all ...*Measurement) error {
 	failures := func() (n int) {
 		for _, m := range all {
@@ -142,8 +138,8 @@ func AwaitCalm(ctx context.Context, while time.Duration, all ...*Measurement) er
 	return nil
 }
 
-// AwaitAnswers waits until all have answers to what they asked after the call: one for each kind of question, and one on each
-// connection that stays, which is open again if it was cut. It returns ctx's error if that does not come before ctx ends.
+// AwaitAnswers waits until all have got an answer to a request that they sent after the call: for each kind of request, and on
+// each long connection. It returns ctx's error if ctx ends before.
 func AwaitAnswers(ctx context.Context, all ...*Measurement) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -159,8 +155,8 @@ func AwaitAnswers(ctx context.Context, all ...*Measurement) error {
 	return nil
 }
 
-// answeredAll reports whether something asked at a moment or later has an answer, in each kind of question and on each connection
-// that stays.
+// answeredAll reports whether a request that was sent at the time from or later has got an answer: for each kind of request, and
+// on each long connection.
 func (m *Measurement) answeredAll(from Milliseconds) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,10 +168,10 @@ func (m *Measurement) answeredAll(from Milliseconds) bool {
 	return !slices.ContainsFunc(m.long, func(l LongConnection) bool { return l.answered < from })
 }
 
-// now is the moment as the report has it.
+// now returns the time since the start of the measurement.
 func (m *Measurement) now() Milliseconds { return Milliseconds(time.Since(m.begin)) }
 
-// repeat asks at the steady rate, and waits for answers in other goroutines.
+// repeat calls ask at the steady rate until ctx ends. Without InTurn, each call has a goroutine of its own.
 func (m *Measurement) repeat(ctx context.Context, into *series, ask func(context.Context) error) {
 	tick := time.NewTicker(m.options.Every)
 	defer tick.Stop()
@@ -198,8 +194,8 @@ func (m *Measurement) repeat(ctx context.Context, into *series, ask func(context
 	}
 }
 
-// question waits for the answer to what was asked at a moment. It does not end with ctx: what was asked when the measurement
-// ends gets its answer still.
+// question calls ask once, and records the result. asked is the time of the request. It does not end with ctx, so that the last
+// requests of a measurement still get their answers.
 func (m *Measurement) question(ctx context.Context, into *series, asked Milliseconds, ask func(context.Context) error) {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.Patience)
 	defer cancel()

@@ -1,5 +1,4 @@
-// What is told: gaps and cuts, made of single answers. Nothing is asked here, and no
-// clock is read.
+// This file derives gaps and cuts from the times of requests and answers. It is pure.
 
 package measure
 
@@ -12,7 +11,7 @@ import (
 	"time"
 )
 
-// Milliseconds are a duration that is a number in JSON.
+// Milliseconds are a duration, written to JSON as a number of milliseconds.
 type Milliseconds time.Duration
 
 // MarshalJSON writes whole milliseconds.
@@ -20,7 +19,7 @@ func (m Milliseconds) MarshalJSON() ([]byte, error) {
 	return json.Marshal(int64(math.Round(float64(m) / float64(time.Millisecond))))
 }
 
-// Report is what was seen. Moments count from Begin.
+// A Report contains the results of a measurement. All times in it are since Begin.
 type Report struct {
 	Begin   time.Time        `json:"begin"`
 	Seconds float64          `json:"seconds"`
@@ -31,8 +30,7 @@ type Report struct {
 	Long    []LongConnection `json:"long,omitempty"`
 }
 
-// Failures counts what failed so far: questions, cuts, and connections that are cut now. It
-// stays the same once all is well.
+// Failures returns how many requests have failed, plus how often long connections were cut, plus how many of them are cut now.
 func (r Report) Failures() (n int) {
 	for _, s := range []Summary{r.TLS, r.DNS, r.NTP, r.DHCP.Summary} {
 		for _, failed := range s.Failed {
@@ -47,59 +45,59 @@ func (r Report) Failures() (n int) {
 	return n
 }
 
-// Summary is the results of one kind of questions.
+// A Summary contains the results of one kind of request.
 type Summary struct {
 	Asked int `json:"asked"`
-	// Failed counts by reason: refused, reset, closed, unreachable, silent, not synchronized, or the error.
+	// Failed is the number of failed requests by reason: refused, reset, closed, unreachable, silent, not synchronized, or the
+	// text of the error.
 	Failed map[string]int `json:"failed,omitempty"`
-	// LongestGap is the longest time from one answer to the next: where all is well the
-	// interval and what an answer takes, and never shorter than what was lost.
+	// LongestGap is the longest time from one answer to the next. Without failures, it is about the interval between requests.
 	LongestGap Milliseconds `json:"longestGapMs"`
-	// Gaps longer than four intervals.
+	// Gaps are those longer than four intervals.
 	Gaps []Gap `json:"gaps,omitempty"`
 }
 
-// Renewals are the results of renewing a lease.
+// Renewals are the results of the renewals of a lease.
 type Renewals struct {
 	Summary
-	// Addresses that it was renewed for: one, where all is well.
+	// Addresses are those that the lease was renewed for. More than one is a fault.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
-// Gap is a time without an answer.
+// A Gap is a time without an answer: when it began, and how long it lasted.
 type Gap struct {
 	At  Milliseconds `json:"atMs"`
 	For Milliseconds `json:"forMs"`
-	// Open: there was none since.
+	// Open is true if no answer has ended the gap.
 	Open bool `json:"open,omitempty"`
 }
 
-// LongConnection is a connection that stays open during the whole measurement.
+// A LongConnection contains the results of a connection that stays open during the measurement: how often it was opened, how many
+// answers it got, and how often it was cut.
 type LongConnection struct {
 	Opened  int   `json:"opened"`
 	Answers int   `json:"answers"`
 	Cuts    []Cut `json:"cuts"`
-	// answered is when the last question was asked that has an answer.
+	// answered is when the last request with an answer was sent.
 	answered Milliseconds
 }
 
-// Cut is the end of a connection, as the machine noticed it.
+// A Cut is the end of a long connection.
 type Cut struct {
 	At Milliseconds `json:"atMs"`
-	// Why is reset, closed or silent, or the error.
+	// Why is reset, closed or silent, or the text of the error.
 	Why string `json:"why"`
-	// Back is how long it took to have another; 0 means there was none any more.
+	// Back is how long it took until the connection was open again. 0: it was not.
 	Back Milliseconds `json:"backMs"`
 }
 
-// series is what is kept of one kind of questions; its moments are in any order that
-// answers come in.
+// A series collects the results of one kind of request. Answers may arrive in another order than that of their requests.
 type series struct {
 	told  Summary
-	asked Milliseconds // the last question
-	heard Milliseconds // the last answer; the beginning before there is one
-	short Milliseconds // what is no gap
-	// answered is when the last question was asked that has an answer.
+	asked Milliseconds // time of the last request
+	heard Milliseconds // time of the last answer; 0 before the first
+	short Milliseconds // longest time between answers that is not a gap
+	// answered is when the last request with an answer was sent.
 	answered Milliseconds
 }
 
@@ -120,7 +118,7 @@ func (s *series) fail(why string) {
 	s.told.Failed[why]++
 }
 
-// with is the summary with one gap more, if it is one.
+// with returns the summary with g, unless g is too short to be a gap.
 func (s *series) with(g Gap) Summary {
 	told := s.told
 	told.LongestGap = max(told.LongestGap, g.For)
@@ -130,7 +128,7 @@ func (s *series) with(g Gap) Summary {
 	return told
 }
 
-// summary is what is told at any time. A gap lasts to the last question at least.
+// summary returns the results so far. The time from the last answer to the last request counts as an open gap.
 func (s *series) summary() Summary {
 	told := s.with(Gap{At: s.heard, For: s.asked - s.heard, Open: true})
 	told.Failed = maps.Clone(told.Failed)

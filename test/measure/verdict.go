@@ -1,4 +1,4 @@
-// What a row of the failover table may show. A decision over values: nothing is measured here.
+// This file decides whether the values in a row of the failover table are acceptable. It is pure.
 
 package measure
 
@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Row is one line of the failover table: what VMs notice of one fault.
+// A Row is one line of the failover table: what VMs notice of one fault.
 type Row struct {
-	// TLS, DNS, NTP and DHCP are the longest times without a new connection, an answer of either and a renewal. What was not
-	// asked is 0.
+	// TLS, DNS, NTP and DHCP are the longest gaps of each kind of request. They are 0 if no such requests were sent.
 	TLS, DNS, NTP, DHCP time.Duration
-	// Cuts of the long connection that had most.
+	// Cuts is the number of cuts of the long connection that was cut most often.
 	Cuts int
-	// Back is the longest time that a cut connection took to have another.
+	// Back is the longest time until a cut connection was open again.
 	Back time.Duration
 }
 
-// Row sums up a report.
+// Row returns the row for r.
 func (r Report) Row() Row {
 	row := Row{
 		TLS: time.Duration(r.TLS.LongestGap), DNS: time.Duration(r.DNS.LongestGap),
@@ -33,7 +32,7 @@ func (r Report) Row() Row {
 	return row
 }
 
-// Worse has the longer of both rows' gaps, and the most cuts.
+// Worse returns a row with the larger value of r and o in each field.
 func (r Row) Worse(o Row) Row {
 	return Row{
 		TLS: max(r.TLS, o.TLS), DNS: max(r.DNS, o.DNS), NTP: max(r.NTP, o.NTP), DHCP: max(r.DHCP, o.DHCP),
@@ -41,15 +40,17 @@ func (r Row) Worse(o Row) Row {
 	}
 }
 
-// Bounds is what a fault may cost.
+// Bounds are the limits of a row.
 type Bounds struct {
-	// Over is how much longer each gap may be than the quiet row's, and how long a cut connection may take to have another.
+	// Over is how much longer each gap may be than that of the quiet row. It also limits how long a cut connection may take to
+	// be open again.
 	Over time.Duration
-	// Cuts of each long connection.
+	// Cuts is how often each long connection may be cut.
 	Cuts int
 }
 
-// Judge compares a row with the quiet row of the same run, one without any fault, and says which figures are out of bounds.
+// Judge returns a sentence for each value of row that exceeds b. quiet is the row of the same run that was measured without a
+// fault.
 func Judge(quiet, row Row, b Bounds) (exceeds []string) {
 	for _, gap := range []struct {
 		what            string

@@ -52,8 +52,8 @@ func mtuProblems(f mtuFacts) problem.Problems {
 	return nil
 }
 
-// mtuNetworks returns the MTUs of inForce, the networks of the plan in force. If there are none, it uses those of now, the
-// plan that current objects give. links are from readLinks. If now has a problem about an MTU, the result is empty.
+// mtuNetworks returns the MTUs of inForce, the networks of the plan in force. If there are none, it uses those of the plan
+// that current objects give, now. links are from readLinks. If now has a problem about an MTU, the result is empty.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce

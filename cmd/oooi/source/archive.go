@@ -32,8 +32,8 @@ const (
 	IndexFile     = "index"
 )
 
-// An ArchiveIndex is the content of an archive's file index: when and by which version of oooi the archive was written, and
-// what could not be read.
+// An ArchiveIndex is the content of an archive's file index: the version of oooi that wrote the archive, the time, and what
+// could not be read.
 type ArchiveIndex struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`

@@ -183,8 +183,8 @@ func (f Facts) boot(r Output) statusAnswer {
 	return answer
 }
 
-// contradiction compares the operator's status, by which nodes boot, with edges and Services. If they contradict it, it
-// returns another answer and true.
+// contradiction compares an operator's status that says that nodes boot with edges and Services. If they contradict it,
+// it returns another answer and true.
 func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
 		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {

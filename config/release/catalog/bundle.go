@@ -1,6 +1,6 @@
-// Package catalog makes what catalogs of the Operator Lifecycle Manager need: the bundle with each image by its digest,
-// the catalog that lists the bundle, and the directory of the operator in OpenShift's community catalog. This file reads
-// the bundle and pins its images.
+// Package catalog creates what the Operator Lifecycle Manager installs from: the bundle with references to images by digest,
+// a catalog of the bundle, and the directory of the operator in OpenShift's community catalog. This file reads the bundle
+// and pins its images.
 package catalog
 
 import (
@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Files are texts by their slash-separated paths.
+// Files are the contents of files by their slash-separated paths.
 type Files map[string][]byte
 
-// A Bundle is the operator's package in one version.
+// A Bundle is one version of the operator's package.
 type Bundle struct {
-	// Files by their paths in the bundle, such as "metadata/annotations.yaml".
+	// Files are by their paths in the bundle, such as "metadata/annotations.yaml".
 	Files Files
-	// Name of the package, its Version such as "0.1.0", and the Channel that gets it.
+	// Name is the package's. Version is for example "0.1.0", and Channel the one that contains this version.
 	Name, Version, Channel string
 	// Replaces is the previous version, such as "0.0.9". Empty: this is the first version. Read does not set this field.
 	Replaces string
@@ -30,15 +30,14 @@ type Bundle struct {
 	Created time.Time
 	// Description is one sentence.
 	Description string
-	// Icon is the icon as a catalog stores it: base64data and mediatype.
-	Icon Icon
-	// Labels of the bundle's image.
+	Icon        Icon
+	// Labels are those of the bundle's image.
 	Labels map[string]string
 	// Images are the references to container images, as relatedImages lists them.
 	Images []string
 }
 
-// An Icon is a picture and its media type.
+// An Icon is a picture in base64 and its media type, as a catalog contains it.
 type Icon struct {
 	Data      string `json:"base64data"`
 	MediaType string `json:"mediatype"`
@@ -55,7 +54,7 @@ type serviceVersion struct {
 	} `json:"spec"`
 }
 
-// Read reads the bundle in dir.
+// Read returns the bundle in dir.
 func Read(dir fs.FS) (Bundle, error) {
 	b := Bundle{Files: Files{}}
 	err := fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
@@ -103,7 +102,7 @@ func (b Bundle) serviceVersionPath() string {
 
 func (b Bundle) versionName(version string) string { return b.Name + ".v" + version }
 
-// At returns the bundle with another version, for tests of upgrades.
+// At returns the bundle as another version, for tests of upgrades.
 func (b Bundle) At(version string) (Bundle, error) {
 	return b.rewritten(strings.NewReplacer(
 		"\n  name: "+b.versionName(b.Version)+"\n", "\n  name: "+b.versionName(version)+"\n",
@@ -121,7 +120,7 @@ func (b Bundle) rewritten(by *strings.Replacer) (Bundle, error) {
 	return out, out.parse()
 }
 
-// Repository returns a reference to an image without its tag and digest.
+// Repository returns reference, to an image, without the tag and the digest.
 func Repository(reference string) string {
 	reference, _, _ = strings.Cut(reference, "@")
 	if colon := strings.LastIndex(reference, ":"); colon > strings.LastIndex(reference, "/") {
@@ -130,9 +129,9 @@ func Repository(reference string) string {
 	return reference
 }
 
-// Digests returns the reference by digest for each image of the bundle. built has the images of this project by the
-// repository that the bundle names: they may be published elsewhere. Any other image without a digest in the bundle is
-// an error: a tag can move, and a mirror configured by digest does not serve it.
+// Digests returns the reference by digest for each image in b.Images. built contains the references to the images of this
+// project, by their repository in the bundle; a release may publish them in another one. Digests returns an error for any
+// other image without a digest: a tag can move, and a mirror that is configured by digest does not serve tags.
 func (b Bundle) Digests(built map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, ref := range b.Images {
@@ -158,7 +157,7 @@ func Pin(text string, refs map[string]string) string { return replacer(refs).Rep
 
 func replacer(refs map[string]string) *strings.Replacer {
 	var pairs []string
-	for _, from := range slices.Backward(slices.Sorted(maps.Keys(refs))) { // if one key begins with another, the longer is first
+	for _, from := range slices.Backward(slices.Sorted(maps.Keys(refs))) { // If one key begins with another, the longer comes first.
 		pairs = append(pairs, from, refs[from])
 	}
 	return strings.NewReplacer(pairs...)

@@ -1,5 +1,5 @@
-// This file decides the catalog, and the operator's directory in OpenShift's community catalog. opm makes and checks
-// the catalog.
+// This file decides the content of the catalog, and of the operator's directory in OpenShift's community catalog. The
+// program opm (operator-registry) renders and validates the catalog.
 
 package catalog
 
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// template is the name of the catalog's template, a basic template in opm's terms.
+// template is the file name of the catalog's template. opm calls its format a basic template.
 const template = "basic.yaml"
 
 // ci is the configuration of the community catalog's pipeline for the operator.
@@ -28,8 +28,8 @@ var ci []byte
 // An object is an entry of a catalog or of its template.
 type object map[string]any
 
-// Template returns the template of a catalog with this bundle, whose image is at ref. With an empty ref, the template has
-// the package and its channel but no bundle: the pipeline of the community catalog builds and adds its own image.
+// Template returns the template of a catalog with this bundle. ref is the reference to the bundle's image. If ref is empty,
+// the template contains the package and its channel but no bundle: the pipeline of the community catalog adds its own.
 func (b Bundle) Template(ref string) ([]byte, error) {
 	entries := b.head(ref != "")
 	if ref != "" {
@@ -38,7 +38,7 @@ func (b Bundle) Template(ref string) ([]byte, error) {
 	return yaml.Marshal(object{"schema": "olm.template.basic", "entries": entries})
 }
 
-// head returns the entries about the package, and about this bundle if it is listed.
+// head returns the entries of the package and its channel. If listed is true, the channel contains this bundle.
 func (b Bundle) head(listed bool) []object {
 	entries := []object{}
 	if listed {
@@ -52,8 +52,8 @@ func (b Bundle) head(listed bool) []object {
 	}
 }
 
-// upgrades returns the entry about versions that are upgraded to this one. An installation of any of them gets this
-// version next, even if the catalog lacks them.
+// upgrades returns the fields of a channel entry that say which versions this one upgrades. The Operator Lifecycle Manager
+// upgrades them directly to this version, even if the catalog does not contain them.
 func (b Bundle) upgrades() object {
 	if b.Replaces == "" {
 		return object{}
@@ -64,13 +64,13 @@ func (b Bundle) upgrades() object {
 // Opm is the path of the program opm.
 type Opm string
 
-// A Published is a bundle whose image is at Ref.
+// A Published is a bundle, and the reference to its image.
 type Published struct {
 	Bundle
 	Ref string
 }
 
-// Catalog returns a catalog that lists only this bundle. It has checked the catalog.
+// Catalog returns a catalog that contains only this bundle. opm has validated it.
 func (o Opm) Catalog(ctx context.Context, p Published) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "catalog-")
 	if err != nil {
@@ -112,7 +112,7 @@ func (o Opm) run(ctx context.Context, dir string, args ...string) ([]byte, error
 }
 
 // Community returns the files that a pull request adds to a fork of community-operators-prod, OpenShift's community catalog,
-// by paths below its root. Only the first version brings ci.yaml and the template: the pipeline adds later versions to these.
+// by paths below its root. Only the first version contains ci.yaml and the template, to which the pipeline adds later versions.
 func (b Bundle) Community() (Files, error) {
 	dir := "operators/" + b.Name + "/"
 	out := Files{}
@@ -132,7 +132,7 @@ func (b Bundle) Community() (Files, error) {
 	return out, nil
 }
 
-// WriteTo writes the files to dir.
+// WriteTo writes the files below dir, and creates directories.
 func (f Files) WriteTo(dir string) error {
 	for name, text := range f {
 		path := filepath.Join(dir, filepath.FromSlash(name))

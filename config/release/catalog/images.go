@@ -1,11 +1,12 @@
-// This file decides what is in the images of a bundle and of a catalog. Nothing runs them, so each architecture has the
-// same files.
+// This file decides the content of the images of a bundle and of a catalog. They contain no programs, so each architecture
+// has the same files.
 
 package catalog
 
 import "github.com/cldmnky/oooi/config/release/image"
 
-// Image makes the image of the bundle, with the labels and annotations of d and the labels of the bundle.
+// Image returns the image of the bundle for arches, such as "amd64". It has the labels and annotations of d, and the labels
+// of the bundle.
 func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error) {
 	files := image.Files{}
 	for name, text := range b.Files {
@@ -15,8 +16,8 @@ func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error
 	return data(d, files, arches)
 }
 
-// Image makes the image of the catalog in text, which lists the package called name. The image contains no program: a
-// CatalogSource with extractContent, or OLM v1, has its own.
+// Image returns the image of a catalog for arches. name is the package, and text the catalog. The image contains no program:
+// the image is for a CatalogSource with extractContent, and for OLM v1, which serve the catalog with their own.
 func Image(d image.Description, name string, text []byte, arches ...string) (image.Multi, error) {
 	d.Labels = map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}
 	return data(d, image.Files{"configs/" + name + "/catalog.yaml": {Data: text}}, arches)

@@ -1,4 +1,4 @@
-// This file writes an image as one file, for a container runtime that imports it without a registry.
+// This file writes an image as one file, which a container runtime can import without a registry.
 
 package image
 
@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// WriteArchive writes the image without its referrers, as an image layout in a tar. containerd imports the image under
-// each of the names, such as "localhost/a:1".
+// WriteArchive writes the image, without its referrers, as a tar archive of an image layout. containerd imports the image
+// with each of names, such as "localhost/a:1".
 func (m Multi) WriteArchive(w io.Writer, names ...string) error {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package image makes container images from files, without a base image or a container tool. Equal content gives equal
-// digests. This file makes an image for each platform, and the index that joins them.
+// Package image builds container images from files, without a base image or a container tool. Equal content gives equal
+// digests. This file builds an image for each platform, and the image index.
 package image
 
 import (
@@ -15,24 +15,24 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A Description is what all platforms of an image share.
+// A Description is the metadata that the images for all platforms share.
 type Description struct {
 	Created time.Time
-	// Annotations of the index and each image. They are also labels.
+	// Annotations are those of the index and of each image. They are also labels of each image.
 	Annotations map[string]string
-	// Labels are additional labels.
+	// Labels are further labels.
 	Labels map[string]string
-	// Entrypoint is the command that a container runs. Empty: the image is not run.
+	// Entrypoint is the command that a container runs. Empty: the image contains no program.
 	Entrypoint []string
 	// User is a numeric user and group such as "65532:65532". Empty: root.
 	User string
 }
 
-// User is the user that runs programs, unless the platform chooses another one.
+// User is the user and group of the images of programs. OpenShift's SCCs may choose another user.
 const User = "65532:65532"
 
-// Program returns the two layers of an image that runs a program. The first has the further files and the list of users, the
-// second the file source as /usr/bin/NAME.
+// Program returns the two layers of an image that runs a program. The first contains further and /etc/passwd. The second
+// contains the file source as /usr/bin/NAME.
 func Program(name, source string, further Files) []Files {
 	lower := maps.Clone(further)
 	lower["etc/passwd"] = File{Data: []byte("root:x:0:0:root:/:/sbin/nologin\noooi:x:65532:65532:oooi:/:/sbin/nologin\n")}
@@ -45,20 +45,20 @@ type Variant struct {
 	Arch string
 	// Layers are the files of the image, the lowest layer first.
 	Layers []Files
-	// SBOM is a document in SPDX, as JSON. Empty: none.
+	// SBOM is an SPDX document in JSON. Empty: none.
 	SBOM []byte
 }
 
-// A Multi is an image for several architectures.
+// A Multi is an image for several architectures: an image index.
 type Multi struct {
 	Index v1.ImageIndex
-	// Digest of the index, such as "sha256:...". All users refer to it.
+	// Digest is that of the index, such as "sha256:...".
 	Digest string
-	// Referrers are artifacts whose subject is the index or one of its images.
+	// Referrers are artifacts whose subject is the index or one of its images: SBOMs.
 	Referrers []v1.Image
 }
 
-// Build makes the images of variants and their index, in their order.
+// Build returns an index of the images of variants, in this order.
 func Build(d Description, variants []Variant) (Multi, error) {
 	out := Multi{Index: mutate.IndexMediaType(empty.Index, types.OCIImageIndex)}
 	var images []v1.Image
@@ -85,7 +85,7 @@ func Build(d Description, variants []Variant) (Multi, error) {
 	return out, nil
 }
 
-// attach attaches the SBOM of a variant to its image and to the index, since users may refer to either.
+// attach adds the SBOM of v as a referrer of image, the image of v, and of the index, because users may refer to either.
 func (m *Multi) attach(d Description, v Variant, image v1.Image) error {
 	if len(v.SBOM) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func build(d Description, v Variant) (v1.Image, error) {
 
 const sbomType types.MediaType = "application/spdx+json"
 
-// attached returns the SBOM of v as an artifact about subject. Registries list it among the referrers of subject.
+// attached returns the SBOM of v as an OCI artifact. Registries list it among the referrers of subject.
 func attached(subject partial.Describable, v Variant, d Description) (v1.Image, error) {
 	about, err := partial.Descriptor(subject)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file makes layers: archives that depend only on the files in them.
+// This file writes layers: tar archives that depend only on the files in them.
 
 package image
 
@@ -20,18 +20,18 @@ import (
 
 // A File is one entry of a layer or an archive.
 type File struct {
-	// Data is the content. Otherwise, Source names a file with the content.
+	// Source is the path of a file with the content. Empty: the content is Data.
 	Data   []byte
 	Source string
-	// Executable: the mode is 0755, otherwise 0644.
+	// Executable is true for mode 0755, and false for 0644.
 	Executable bool
 }
 
 // Files are the entries of a layer or an archive by their paths, slash-separated and relative to its root.
 type Files map[string]File
 
-// WriteTar writes files as a tar: in the order of their paths, owned by root, and without times. Parent directories are
-// entries, too. Equal files give equal bytes.
+// WriteTar writes files as a tar archive, sorted by path, owned by root, and without times. Their directories are entries as
+// well. Equal files give equal bytes.
 func WriteTar(w io.Writer, files Files) error {
 	out := tar.NewWriter(w)
 	for _, dir := range parents(files) {
@@ -76,7 +76,7 @@ func parents(files Files) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// layer is compressed.
+// layer returns files as a compressed layer.
 func layer(files Files) (v1.Layer, error) {
 	var text bytes.Buffer
 	if err := WriteTar(&text, files); err != nil {

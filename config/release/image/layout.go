@@ -19,13 +19,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// The annotations of an image layout that name the image: OCI's annotation has its tag, and containerd's its full name.
+// The annotations in an image layout for the name of the image. The value of tagKey, OCI's annotation, is the tag. That of
+// nameKey, containerd's annotation, is the full name.
 const (
 	tagKey  = "org.opencontainers.image.ref.name"
 	nameKey = "io.containerd.image.name"
 )
 
-// Store writes the image with its referrers to dir, under the name ref. It replaces the content of dir.
+// Store replaces the content of dir by an image layout with the image and its referrers. The image gets the name ref.
 func (m Multi) Store(dir string, ref name.Tag) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -39,7 +40,7 @@ func (m Multi) Store(dir string, ref name.Tag) error {
 	return err
 }
 
-// Load reads an image that [Multi.Store] wrote to dir.
+// Load returns the image and the name that [Multi.Store] wrote to dir.
 func Load(dir string) (m Multi, ref name.Tag, err error) {
 	path, err := layout.FromPath(dir)
 	if err != nil {
@@ -74,11 +75,11 @@ func Load(dir string) (m Multi, ref name.Tag, err error) {
 	return m, ref, nil
 }
 
-// Push copies the image and its referrers to a registry, and sets the tag last. The tag may already name this image. If it
-// names another image, that is an error: a released tag never changes.
+// Push copies the image and its referrers to the repository of ref, and then sets the tag. It returns an error if the tag
+// already refers to another image: a released tag never changes.
 func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option) error {
 	options = append(options, remote.WithContext(ctx))
-	// A registry may answer "denied" if the repository does not exist before the first push.
+	// Before the first push, the repository does not exist, and a registry may answer "denied".
 	if err := m.unmoved(ref, options); err != nil && !answered(err, http.StatusUnauthorized, http.StatusForbidden) {
 		return err
 	}
@@ -103,7 +104,7 @@ func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option)
 	return nil
 }
 
-// unmoved returns nil if the registry has no such tag, or if the tag already names this image.
+// unmoved returns nil if the tag of ref does not exist, or if it already refers to this image.
 func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	switch there, err := remote.Head(ref, options...); {
 	case err == nil && there.Digest.String() != m.Digest:

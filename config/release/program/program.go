@@ -1,5 +1,5 @@
-// Package program compiles the released programs. A release, `make build` and tests compile them in the same way. Equal
-// sources and the same Go version give equal programs.
+// Package program compiles the released programs. Releases, `make build` and tests use it. Equal sources and the same version
+// of Go give equal programs.
 package program
 
 import (
@@ -22,30 +22,30 @@ func Host() Target { return Target{OS: runtime.GOOS, Arch: runtime.GOARCH} }
 
 // A Program says what to compile, and how.
 type Program struct {
-	// Name of the file. Command is its package, relative to Module, the directory of a Go module.
+	// Name is the file name. Command is the main package, relative to Module, the directory of a Go module.
 	Name, Module, Command string
 	// Tags are build tags, separated by spaces.
 	Tags string
-	// FIPS turns FIPS 140-3 mode on by default, with the frozen version of Go's cryptographic module.
+	// FIPS is true to enable FIPS 140-3 mode by default, with the frozen version of Go's cryptographic module.
 	FIPS bool
-	// Symbols keeps the names of functions, which make a program larger. govulncheck reads them.
+	// Symbols is true to keep the symbol table, which makes a program larger. govulncheck reads it.
 	Symbols bool
 }
 
-// Own returns a program of this project, such as that of package "./cmd/oooi". root is the directory of the project.
-// The build tag keeps gRPC from linking text/template, which makes the linker keep all methods of all types: 20 MB more.
+// Own returns the program of this project whose package is command, such as "./cmd/oooi". root is the root of the project.
+// With its build tag, gRPC does not link text/template, which would make the linker keep all methods of all types: 20 MB.
 func Own(root, command string) Program {
 	return Program{Name: filepath.Base(command), Module: root, Command: command, Tags: "grpcnotrace", FIPS: true}
 }
 
-// Opm returns the program opm, in the version that config/opm pins. Without the tags it would need C libraries.
+// Opm returns the program opm, in the version that config/opm pins. With its build tags, it needs no C libraries.
 func Opm(root string) Program {
 	return Program{Name: "opm", Module: filepath.Join(root, "config", "opm"), Command: "github.com/operator-framework/operator-registry/cmd/opm",
 		Tags: "containers_image_openpgp exclude_graphdriver_btrfs exclude_graphdriver_devicemapper exclude_graphdriver_overlay"}
 }
 
-// Compile builds p for t as the file out. version is what --version prints, such as "v0.1.0". Empty: Go's own build
-// information. Compile also sets everything else that affects a build, so that the environment does not.
+// Compile writes p, compiled for t, to the file out. version is what --version prints, such as "v0.1.0". If it is empty,
+// --version prints Go's build information. The environment does not affect the result.
 func (p Program) Compile(ctx context.Context, t Target, version, out string) error {
 	out, err := filepath.Abs(out)
 	if err != nil {

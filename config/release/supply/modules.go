@@ -1,5 +1,5 @@
-// Package supply finds out what a program of the project is made of: the modules that are linked into it, with their
-// licenses, and its SBOM. This file finds the modules.
+// Package supply finds the modules in a program of the project and their licenses, and writes the program's SBOM. This file
+// finds the modules.
 package supply
 
 import (
@@ -15,24 +15,24 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// covered is the part of a license file, in percent, that must be text of known licenses.
+// covered is how much of a license file must be the text of known licenses, in percent.
 const covered = 75
 
-// Commands returns the programs that a release ships, as packages below the root of the project.
+// Commands returns the main packages of the programs in a release, relative to the root of the project.
 func Commands() []string { return []string{"./cmd/oooi", "./cmd/oooi-edge", "./cmd/oooi-apiproxy"} }
 
 // A Module is one dependency of a program.
 type Module struct {
-	// Path and Version as in go.mod. The standard library is "std" with Go's version, such as "1.26.8".
+	// Path and Version are as in go.mod. The standard library is "std" with Go's version, such as "1.26.8".
 	Path, Version string
 	// Licenses are SPDX identifiers, sorted, at least one.
 	Licenses []string
-	// Texts are the paths of the license and notice files at the top of the module.
+	// Texts are the paths of the license and notice files in the root directory of the module.
 	Texts []string
 }
 
-// Linked returns the modules of the packages that commands import on system/arch, such as linux/amd64, sorted by path, without the main
-// module. root is the directory of the project. A module without a recognized license is an error.
+// Linked returns the modules of the packages that commands import on system/arch, such as linux/amd64. They are sorted by path, and
+// the main module is left out. root is the root of the project. Linked returns an error for a module without a known license.
 func Linked(root, system, arch string, commands ...string) ([]Module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}"
 	list := exec.Command("go", append([]string{"list", "-deps", "-f", format}, commands...)...)
@@ -69,7 +69,7 @@ func StandardLibrary() (Module, error) {
 	return m, err
 }
 
-// licensesIn returns the licenses of the module in dir, and its license and notice files at the top.
+// licensesIn returns the licenses of the module in dir, and the paths of the license and notice files there.
 func licensesIn(dir string) (licenses, texts []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/common"
 )
 
-// WriteSBOM writes the SBOM of the binary in file. known are the modules of the source. A binary with any other module
-// is an error, since it was built from another source. version, such as "v0.1.0", and created are of the release, so
-// that equal releases have equal SBOMs.
+// WriteSBOM writes the SBOM of the program in file. known are the modules of the source. WriteSBOM returns an error if the
+// program contains any other module: it was built from another source. version, such as "v0.1.0", and created are those of
+// the release, so that equal releases have equal SBOMs.
 func WriteSBOM(w io.Writer, file string, known []Module, version string, created time.Time) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -46,9 +46,9 @@ func WriteSBOM(w io.Writer, file string, known []Module, version string, created
 }
 
 const (
-	// tool is the creator of SBOMs.
+	// tool is the creator in an SBOM.
 	tool = "https://github.com/cldmnky/oooi/config/release"
-	// supplier is the publisher of the programs. The suppliers of modules are not known.
+	// supplier is the supplier of the programs. Those of modules are not known.
 	supplier = "cldmnky"
 )
 
@@ -62,7 +62,7 @@ func mainPackage(info *buildinfo.BuildInfo, version, sum string) *spdx.Package {
 	}
 }
 
-// standardLibrary has the name that vulnerability databases use.
+// standardLibrary returns the standard library as a module, with the name that vulnerability databases use.
 func standardLibrary(info *buildinfo.BuildInfo) Module {
 	return Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go"), Licenses: []string{"BSD-3-Clause"}}
 }
