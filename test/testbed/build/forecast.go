@@ -1,5 +1,5 @@
-// This file estimates how long the remaining compilation takes, and how much disk the testbed needs. Estimates only: nothing depends
-// on them but what people read.
+// This file estimates how long the remaining compilation takes, and how much disk space the testbed needs. The estimates are only
+// printed.
 
 package build
 
@@ -26,22 +26,22 @@ type work struct {
 	cores   int
 }
 
-// settled is how many seconds of work it takes until the pace that was seen counts as much as the one before.
+// settled is how many seconds of work must be done until the measured pace counts as much as the assumed one.
 const settled = 60
 
 func (p program) weight() float64 { return float64(max(p.cold, 2)) }
 
-// A mark is a moment of the compilation: the time since its start, the work that was done by then in seconds of the table, and the
-// pace, in seconds for one of the table.
+// A mark is a point of the compilation: the time since its start, the work that is done, and the pace. Work is in seconds of the
+// table in programs.go. The pace is how many seconds one second of the table takes here.
 type mark struct {
 	elapsed    time.Duration
 	done, pace float64
 }
 
-// start is the first mark, with the pace of the table.
+// start returns the first mark. Its pace is assumed: the table was measured on two cores.
 func (w work) start() mark { return mark{pace: 2 / float64(max(w.cores, 1))} }
 
-// at is the mark after last. Its pace follows that of the minutes between them.
+// at returns the mark after last. Its pace is between that of last and the pace since then.
 func (w work) at(last mark, elapsed time.Duration, index int, fraction float64) mark {
 	m := mark{elapsed: elapsed, done: w.weightOf(w.missing[:index])}
 	if index < len(w.missing) {
@@ -58,11 +58,11 @@ func (w work) weightOf(all []program) (out float64) {
 	return out
 }
 
-// forecast is how long all of it takes with an empty Go cache.
+// forecast returns how long all of w takes with an empty Go build cache.
 func (w work) forecast() time.Duration { return w.remaining(w.start(), 0, 0) }
 
-// remaining is how long is left at a mark, where this fraction of a program is compiled, from 0 to 1, and took current. What is
-// left of this program is at least what its own pace says.
+// remaining returns how long the rest of w takes at m. fraction of the current program is compiled, from 0 to 1, which took the
+// time current. The rest of this program takes at least as long as its own pace predicts.
 func (w work) remaining(m mark, fraction float64, current time.Duration) time.Duration {
 	left := m.pace * (w.weightOf(w.missing) - m.done)
 	if fraction > 0.05 {
@@ -71,27 +71,27 @@ func (w work) remaining(m mark, fraction float64, current time.Duration) time.Du
 	return time.Duration(left * float64(time.Second))
 }
 
-// A Forecast is the time and the disk that bringing up a testbed will need on this machine.
+// A Forecast is the time and the disk space that a testbed will need on this host.
 type Forecast struct {
 	Missing, All int           // programs: those to compile, and all
-	Time         time.Duration // to compile them, with an empty Go cache, on a machine that does nothing else
-	Load         float64       // processes that ran or wanted to, in the last quarter of an hour
+	Time         time.Duration // to compile them, with an empty Go build cache, on an idle host
+	Load         float64       // load average of the last 15 minutes
 	Disk         []Space
 }
 
-// Slower is how many times as long as Time it takes on this many processors, next to what else runs here.
+// Slower returns by which factor the load of this host, with so many cores, makes Time longer.
 func (f Forecast) Slower(cores int) float64 { return (f.Load + float64(cores)) / float64(cores) }
 
 // A Space is a file system that the testbed writes to.
 type Space struct {
 	Dirs       []string // the directories on it
-	Need, Free uint64   // bytes: what the testbed will still write there, and what is free
+	Need, Free uint64   // bytes that the testbed will still write there, and that are free
 }
 
-// Short reports whether there is less than it takes.
+// Short reports whether less is free than the testbed needs.
 func (s Space) Short() bool { return s.Free < s.Need }
 
-// String says it in GiB. The home directory of the user is ~.
+// String returns s as text, in GiB. The home directory of the user is ~.
 func (s Space) String() string {
 	const gib = 1 << 30
 	dirs := slices.Clone(s.Dirs)
@@ -105,7 +105,7 @@ func (s Space) String() string {
 	return fmt.Sprintf("%.0f GiB of disk (%.0f GiB free, for %s)", float64(s.Need)/gib, float64(s.Free)/gib, strings.Join(dirs, ", "))
 }
 
-// Foresee says what it will take to compile programs, and to run a cluster that writes to stateDir.
+// Foresee returns the forecast for compiling the programs with these names, and for running a cluster that writes to stateDir.
 func Foresee(ctx context.Context, stateDir string, names ...string) (Forecast, error) {
 	_, missing, err := lookUp(ctx, names)
 	if err != nil {
@@ -147,7 +147,7 @@ type place struct {
 	free   uint64 // bytes
 }
 
-// look finds the file system. The directory need not exist: its first parent that does is asked.
+// look finds the file system of p. If the directory does not exist, it uses the first parent that does.
 func (p *place) look() error {
 	for dir := p.dir; ; dir = filepath.Dir(dir) {
 		var stat unix.Stat_t
@@ -166,7 +166,7 @@ func (p *place) look() error {
 	}
 }
 
-// spaces sums up what is needed on each file system, in the order of the places.
+// spaces returns the sum of what places need on each file system, in the order of places.
 func spaces(places []place) []Space {
 	var out []Space
 	at := map[uint64]int{}

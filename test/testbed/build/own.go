@@ -1,4 +1,4 @@
-// This project's own programs, as they are released.
+// This file compiles the project's own programs as a release does.
 
 package build
 
@@ -11,9 +11,9 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
-// ProjectProgram compiles one of this project's programs as `make build` does, by Go's own cache each time, and returns its path.
-// The program says that it is of that version; "" means that it is of none. Where the clock of this machine is not
-// synchronized, edges are compiled with a clock that acts as if it were: otherwise they serve no time.
+// ProjectProgram compiles one of the project's programs as `make build` does, and returns its path. It uses only Go's build cache.
+// version is what the program reports as its version. Empty: none. If the clock of this host is not synchronized, edges are
+// compiled with a clock that counts as synchronized. Otherwise they would not serve the time.
 func ProjectProgram(ctx context.Context, program, version string) (string, error) {
 	root, err := host.ProjectDir()
 	if err != nil {
@@ -29,13 +29,13 @@ func ProjectProgram(ctx context.Context, program, version string) (string, error
 // PlayedClock is the build tag of edges whose clock counts as synchronized. No release has it.
 const PlayedClock = "oooi_played_clock"
 
-// PlaysClock reports whether edges on this machine play a synchronized clock: the kernel says that its own is not.
+// PlaysClock reports whether edges on this host are compiled with PlayedClock, because the kernel's clock is not synchronized.
 func PlaysClock() bool {
 	state, err := ntp.Kernel()
 	return err != nil || !state.Synchronized
 }
 
-// own is one of this project's programs as it is released, except for the clock of edges.
+// own returns one of the project's programs as it is released. If playsClock is true, edges have the tag PlayedClock.
 func own(root, name string, playsClock bool) released.Program {
 	p := released.Own(root, "./cmd/"+name)
 	if playsClock && name == "oooi-edge" {

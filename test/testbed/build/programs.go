@@ -1,10 +1,10 @@
-// The programs a testbed is made of: where each comes from and how it is built.
+// This file is the table of the programs of a testbed: where each comes from, and how it is built.
 
 package build
 
 import released "github.com/cldmnky/oooi/config/release/program"
 
-// program is one main package of one module under modules/.
+// A program is one main package in one module below modules/.
 type program struct {
 	name    string   // of the file, and for [Programs]
 	module  string   // directory under modules/
@@ -28,7 +28,7 @@ const (
 	containerdStamp   = "-X " + containerdPkg + "/version.Version=v2.4.2"
 )
 
-// Base are the programs that a cluster needs, what takes longest first.
+// Base returns the names of the programs that a cluster needs. Those that take longest to build come first.
 func Base() []string {
 	names := []string{"kubelite", "containerd", "containerd-shim-runc-v2", "ctr", "runc", "coredns", "pause", "multus", "bridgevlan"}
 	for _, p := range programs() {
@@ -39,7 +39,7 @@ func Base() []string {
 	return names
 }
 
-// programs is the whole table.
+// programs returns the table.
 func programs() []program {
 	return []program{
 		{name: "kubelite", cold: 330, module: "kube", pkg: ".", ldflags: kubernetesStamp(), links: []string{
@@ -88,8 +88,7 @@ func programs() []program {
 	}
 }
 
-// kubernetesStamp is what Kubernetes' own build writes into its programs: kubelet,
-// scheduler and clients read their version from it.
+// kubernetesStamp returns the linker flags that set the version of Kubernetes, as Kubernetes' own build does.
 func kubernetesStamp() string {
 	flags := ""
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
@@ -103,7 +102,7 @@ func kubernetesStamp() string {
 	return flags
 }
 
-// programNamed is the entry of that name.
+// programNamed returns the entry with this name, and whether there is one.
 func programNamed(name string) (program, bool) {
 	for _, p := range programs() {
 		if p.name == name {

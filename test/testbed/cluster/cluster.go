@@ -1,5 +1,4 @@
-// What a cluster is: its names, addresses, paths, and the ways to talk to it.
-// Nothing is started or stopped here.
+// This file has the names, addresses and paths of a cluster, and its clients. It neither starts nor stops anything.
 
 package cluster
 
@@ -26,28 +25,27 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
-// The addresses of every cluster: each has a network namespace of its own, so
-// they never meet.
+// The addresses of every cluster. Clusters can have equal addresses, because each has a network namespace of its own.
 const (
-	NodeIP        = "10.240.0.1"      // the first node's NIC on the LAN, and the API server's
-	LANGateway    = "10.240.0.254"    // the LAN's router, which does not exist
+	NodeIP        = "10.240.0.1"      // of the first node on the LAN, and of the API server
+	LANGateway    = "10.240.0.254"    // default gateway of the nodes; no host has this address
 	PodCIDR       = "10.244.0.0/24"   // pods of the first node
 	ClusterCIDR   = "10.244.0.0/16"   // pods of all nodes
 	ServiceCIDR   = "10.96.0.0/16"    // Services
 	ClusterDNS    = "10.96.0.10"      // CoreDNS
 	RegistryAddr  = "10.240.0.1:5000" // for a registry on the first node
 	APIServerPort = 6443              // on NodeIP and every other address of the first node
-	MaxPods       = 240               // of one node
+	MaxPods       = 240               // on one node
 )
 
-// Options say which cluster and where its progress goes.
+// Options say which cluster to use, and where its progress is written.
 type Options struct {
 	Name  string    // of the cluster, [a-z0-9-]; "" means "tb"
-	Nodes int       // how many it has at least, up to MaxNodes; 0 means 1
-	Log   io.Writer // a line for each step while it happens; nil means nowhere
+	Nodes int       // smallest number of nodes, up to MaxNodes; 0 means 1
+	Log   io.Writer // gets a line for each step; nil: no lines are written
 }
 
-// Cluster is one running cluster. The zero value is none: see [Up] and [Attach].
+// A Cluster is a running cluster. Use [Up] or [Attach].
 type Cluster struct {
 	Name string // as in Options
 	Dir  string // state directory, absolute
@@ -57,7 +55,7 @@ type Cluster struct {
 
 var clusterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$`)
 
-// open is the cluster of that name, whether it runs or not.
+// open returns the cluster with the name in o, whether it runs or not.
 func open(o Options) (*Cluster, error) {
 	if o.Name == "" {
 		o.Name = "tb"
@@ -80,7 +78,7 @@ func open(o Options) (*Cluster, error) {
 	return &Cluster{Name: o.Name, Dir: dir, log: progress.New(o.Log)}, nil
 }
 
-// StateRoot is the directory of all clusters' state directories.
+// StateRoot returns the directory that contains the state directories of all clusters.
 func StateRoot() string {
 	if d := os.Getenv("OOOI_TESTBED_DIR"); d != "" {
 		return d
@@ -88,7 +86,7 @@ func StateRoot() string {
 	return "/var/tmp/oooi-testbed"
 }
 
-// Attach is the running cluster of that name ("" means "tb").
+// Attach returns the running cluster with this name ("" means "tb"), or an error if none runs.
 func Attach(name string) (*Cluster, error) {
 	c, err := open(Options{Name: name})
 	if err != nil {
@@ -102,14 +100,13 @@ func Attach(name string) (*Cluster, error) {
 	return c, nil
 }
 
-// LogTo has the cluster's further steps said on w.
+// LogTo makes the cluster write lines about further steps to w.
 func (c *Cluster) LogTo(w io.Writer) { c.log = progress.New(w) }
 
 func (c *Cluster) say(format string, args ...any) { c.log.Say(format, args...) }
 
-// HostName is the name on the host of a thing that belongs to the cluster: oooi-<cluster>,
-// or oooi-<cluster>.<part>. Network namespaces and cgroup roots with these names
-// are removed by Down.
+// HostName returns the name on the host of an object that belongs to the cluster: oooi-<cluster>, or oooi-<cluster>.<part>.
+// Down removes network namespaces and cgroup roots with these names.
 func (c *Cluster) HostName(part string) string {
 	if part == "" {
 		return "oooi-" + c.Name
@@ -117,37 +114,36 @@ func (c *Cluster) HostName(part string) string {
 	return "oooi-" + c.Name + "." + part
 }
 
-// NetNS is the path of the network namespace of the first node, the control plane
-// and the LAN.
+// NetNS returns the path of the network namespace of the first node, the control plane and the LAN.
 func (c *Cluster) NetNS() string { return lan.NetNSPath(c.HostName("")) }
 
-// LAN is the cluster's.
+// LAN returns the LAN of the cluster.
 func (c *Cluster) LAN() lan.LAN {
 	return lan.LAN{NetNS: c.NetNS(), Plugin: filepath.Join(c.CNIBin(), "bridgevlan")}
 }
 
-// Build builds the programs of those names, and makes them known to [Cluster.Bin].
+// Build builds the programs with these names. [Cluster.Bin] then returns their paths.
 func (c *Cluster) Build(ctx context.Context, names ...string) error {
 	return build.Install(ctx, c.log, filepath.Join(c.Dir, "bin"), c.CNIBin(), names...)
 }
 
-// Start starts a daemon of the cluster, and gives its process id. It does not wait until it serves.
+// Start starts a daemon of the cluster, and returns its process ID. It does not wait until the daemon serves.
 func (c *Cluster) Start(d process.Daemon) (int, error) { return process.Start(c.Dir, d) }
 
-// Bin is the path of a program that [Cluster.Build] has put into the cluster.
+// Bin returns the path of a program that [Cluster.Build] has built.
 func (c *Cluster) Bin(name string) string { return filepath.Join(c.Dir, "bin", name) }
 
-// CNIBin is the directory of the CNI plugins.
+// CNIBin returns the directory of the CNI plugins.
 func (c *Cluster) CNIBin() string { return filepath.Join(c.Dir, "cni") }
 
-// Kubeconfig is the administrator's; its server can be reached inside the
-// network namespace only.
+// Kubeconfig returns the path of the administrator's kubeconfig. Its server can be reached only inside the cluster's network
+// namespace.
 func (c *Cluster) Kubeconfig() string { return c.pki("admin.kubeconfig") }
 
 func (c *Cluster) pki(file string) string { return filepath.Join(c.Dir, "pki", file) }
 
-// RESTConfig is the administrator's, usable from the host's network namespace:
-// each connection is dialled inside the cluster's.
+// RESTConfig returns the administrator's configuration of clients. It works from the host's network namespace, because it
+// dials inside the cluster's.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
 	if err != nil {
@@ -158,20 +154,19 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// Command is a program run in the first node's network namespace, with the programs of
-// the cluster first on its PATH and its KUBECONFIG the administrator's.
+// Command returns a command that runs in the first node's network namespace. The programs of the cluster are first on its
+// PATH, and its KUBECONFIG is the administrator's.
 func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return c.enter(ctx, []string{"--net=" + c.NetNS()}, name, args)
 }
 
-// NodeCommand is like [Cluster.Command] and also in the mount namespace of that
-// node's containerd, where /run and /var/lib are the node's. For other nodes there
-// is [Runtime.Command].
+// NodeCommand returns a command like that of [Cluster.Command], but also in the mount namespace of the first node's
+// containerd. /run and /var/lib there are the node's. For other nodes, use [Runtime.Command].
 func (c *Cluster) NodeCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return c.node().Runtime.Command(ctx, name, args...)
 }
 
-// outputAfter is how long a program's output is read after its end: a child of it may keep the pipe open.
+// outputAfter is how long a program's output is read after the program has ended: a child may keep the pipe open.
 const outputAfter = 5 * time.Second
 
 func (c *Cluster) enter(ctx context.Context, namespaces []string, name string, args []string) *exec.Cmd {
@@ -182,8 +177,7 @@ func (c *Cluster) enter(ctx context.Context, namespaces []string, name string, a
 	return cmd
 }
 
-// Kubectl runs kubectl as the administrator and gives what it printed; an error
-// holds what it said on stderr.
+// Kubectl runs kubectl as the administrator, and returns its standard output. An error contains its standard error.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
 	return host.Output(c.Command(ctx, c.Bin("kubectl"), args...))
 }
@@ -193,12 +187,12 @@ func (c *Cluster) Apply(ctx context.Context, manifest []byte) error {
 	return c.pipe(ctx, manifest, "apply", "--server-side", "--force-conflicts", "--field-manager=testbed", "-f", "-")
 }
 
-// Delete deletes what YAML documents name, and returns when it is gone.
+// Delete deletes the objects in YAML documents, and returns when they no longer exist.
 func (c *Cluster) Delete(ctx context.Context, manifest []byte) error {
 	return c.pipe(ctx, manifest, "delete", "--ignore-not-found", "--timeout="+await.Patience.String(), "-f", "-")
 }
 
-// pipe runs kubectl, which reads the manifest.
+// pipe runs kubectl with args, and manifest on its standard input.
 func (c *Cluster) pipe(ctx context.Context, manifest []byte, args ...string) error {
 	cmd := c.Command(ctx, c.Bin("kubectl"), args...)
 	cmd.Stdin = bytes.NewReader(manifest)
@@ -206,7 +200,7 @@ func (c *Cluster) pipe(ctx context.Context, manifest []byte, args ...string) err
 	return err
 }
 
-// ImportImage loads an image tar into every node's containerd.
+// ImportImage imports the image in a tar archive into the containerd of every node.
 func (c *Cluster) ImportImage(ctx context.Context, tar string) error {
 	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.Import(ctx, tar) })
 }

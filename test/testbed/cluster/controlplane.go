@@ -1,5 +1,4 @@
-// The control plane's processes: which they are, and with what flags they run.
-// Nodes are not known here.
+// This file has the processes of the control plane and their flags.
 
 package cluster
 
@@ -13,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// controlPlane are its daemons, those first that others need.
+// controlPlane returns the daemons of the control plane, in the order in which they are started.
 func (c *Cluster) controlPlane() []process.Daemon {
 	return []process.Daemon{
 		c.daemon("etcd", c.etcdFlags()),
@@ -27,7 +26,7 @@ func (c *Cluster) daemon(name string, flags []string) process.Daemon {
 	return process.Daemon{Name: name, Dir: c.Dir, NetNS: c.NetNS(), Args: append([]string{c.Bin(name)}, flags...)}
 }
 
-// etcdFlags: without fsync, as what it keeps goes with the cluster.
+// etcdFlags returns the flags of etcd. It runs without fsync, because its data is removed together with the cluster.
 func (c *Cluster) etcdFlags() []string {
 	return []string{
 		"--data-dir=" + filepath.Join(c.Dir, "etcd"),
@@ -76,8 +75,8 @@ func (c *Cluster) controllerManagerFlags() []string {
 		"--root-ca-file="+c.pki("ca.crt"),
 		"--cluster-signing-cert-file="+c.pki("ca.crt"),
 		"--cluster-signing-key-file="+c.pki("ca.key"),
-		"--controllers=*,-nodeipam,-route,-cloud-node-lifecycle", // host-local gives the pods' addresses
-		"--kube-api-qps=500", "--kube-api-burst=1000",            // each controller asks for its own token first
+		"--controllers=*,-nodeipam,-route,-cloud-node-lifecycle", // host-local assigns the addresses of pods
+		"--kube-api-qps=500", "--kube-api-burst=1000",            // each controller first requests a token of its own
 	)
 }
 
@@ -94,7 +93,7 @@ func (c *Cluster) clientFlags(user string) []string {
 	}
 }
 
-// apiReady asks the API server whether it serves.
+// apiReady returns a function that fails unless the API server is ready.
 func apiReady(client kubernetes.Interface) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()

@@ -1,12 +1,10 @@
-// Package cluster runs a real Kubernetes on this machine: etcd, API server,
-// controller manager, scheduler, containerd, kubelet and kube-proxy built from Go
-// modules, Multus in front of the bridge plugin, CoreDNS as a pod, and a bridge that
-// stands for the physical LAN with tagged VLANs on it. It has one node, or as many as
-// [Options] say; the cables of the further ones can be pulled.
+// Package cluster runs a real Kubernetes on this host. etcd, the API server, the controller manager, the scheduler,
+// containerd, kubelet and kube-proxy are built from Go modules. Multus calls the bridge plugin, and CoreDNS runs as a pod. A
+// bridge replaces the physical LAN, with tagged VLANs on it. A cluster has one node, or as many as [Options] say. All nodes
+// but the first can be disconnected from the LAN.
 //
-// A node lives in a network namespace and a mount namespace of its own; what
-// a cluster keeps lies in one state directory. [Up] makes it, [Attach] finds it, and
-// [Cluster.Down] removes it from what it finds on the host, also after an Up that
-// was killed half-way. It needs root, and is as strict as OpenShift where that
-// can be had: see manifests/restricted.yaml.
+// Each node has a network namespace and a mount namespace of its own. The files of a cluster are in one state directory.
+// [Up] starts a cluster, and [Attach] finds a running one. [Cluster.Down] removes everything that it finds on the host, even
+// if Up was killed before it had finished. The package needs root. Where possible, it restricts pods as OpenShift does: see
+// manifests/restricted.yaml.
 package cluster

@@ -1,5 +1,5 @@
-// How a cluster is removed, from what is found on the host: nothing is believed
-// that an Up killed half-way could have left out.
+// This file removes a cluster. It relies only on what it finds on the host, because an Up that was killed may not have
+// recorded everything.
 
 package cluster
 
@@ -18,7 +18,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// Down is [Cluster.Down] for a cluster that may be there only in parts.
+// Down does the same as [Cluster.Down], for a cluster of which only parts may exist.
 func Down(ctx context.Context, o Options) error {
 	c, err := open(o)
 	if err != nil {
@@ -27,8 +27,8 @@ func Down(ctx context.Context, o Options) error {
 	return c.Down(ctx)
 }
 
-// Down ends all processes of the cluster and removes its network namespaces,
-// cgroups, mounts and state directory. One that is not there is no error.
+// Down ends all processes of the cluster, and removes its network namespaces, cgroups, mounts and state directory. If the
+// cluster does not exist, Down does nothing.
 func (c *Cluster) Down(ctx context.Context) error {
 	unlock, err := host.Lock(ctx, c.Dir+".lock", nil)
 	if err != nil {
@@ -39,14 +39,13 @@ func (c *Cluster) Down(ctx context.Context) error {
 		return err
 	}
 	c.say("cluster %s is down", c.Name)
-	// a process that waits for this lock checks that the file still has that name
+	// A process that waits for this lock checks that the file still exists.
 	return os.Remove(c.Dir + ".lock")
 }
 
-// remove does all steps, also when one fails: the next Down has the less to do.
+// remove does all steps even if one of them fails, so that as little as possible remains.
 func (c *Cluster) remove() error {
-	// at once, without a good-bye: nothing of it is kept, and kubelet would start
-	// again what another ends
+	// SIGKILL to all processes: nothing of them is kept, and kubelet would restart containers that end before it does.
 	err := process.Kill(c.Dir, 0)
 	for _, name := range c.hostNames(process.CgroupNames()) {
 		err = errors.Join(err, process.RemoveCgroup(name))
@@ -58,12 +57,12 @@ func (c *Cluster) remove() error {
 	}
 	err = errors.Join(err, unmountBelow(c.Dir))
 	if err != nil {
-		return err // the state directory holds what the next Down needs
+		return err // The next Down needs the state directory.
 	}
 	return os.RemoveAll(c.Dir)
 }
 
-// hostNames are those of the names that belong to the cluster.
+// hostNames returns those of names that belong to the cluster.
 func (c *Cluster) hostNames(names []string) []string {
 	var ours []string
 	for _, n := range names {
@@ -74,7 +73,7 @@ func (c *Cluster) hostNames(names []string) []string {
 	return ours
 }
 
-// unmountBelow takes away what is mounted at dir or below, the last mount first.
+// unmountBelow unmounts everything at dir or below, the last mount first.
 func unmountBelow(dir string) error {
 	file, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

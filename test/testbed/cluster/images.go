@@ -1,4 +1,4 @@
-// The images of a cluster: which there are, and what is in them.
+// This file has the images of a cluster and their content.
 
 package cluster
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/image"
 )
 
-// The images that [Cluster.LoadImages] makes from this project, and the base's.
+// The names of the images that [Cluster.LoadImages] builds.
 const (
 	OooiImage     = "localhost/oooi:dev"
 	EdgeImage     = "localhost/oooi-edge:dev"
@@ -26,9 +26,9 @@ const (
 	corednsImage  = "localhost/coredns:1"
 )
 
-// LoadImages builds the images of those names ("oooi" is [OooiImage], "oooi-edge"
-// [EdgeImage], "oooi-apiproxy" [APIProxyImage], "envoy" [EnvoyImage],
-// "busybox" [BusyboxImage]) and imports those that a node does not have as they are.
+// LoadImages builds images, and imports them into the nodes that do not have them. names are "oooi" for [OooiImage],
+// "oooi-edge" for [EdgeImage], "oooi-apiproxy" for [APIProxyImage], "envoy" for [EnvoyImage], and "busybox" for
+// [BusyboxImage].
 func (c *Cluster) LoadImages(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		image, err := c.image(ctx, name)
@@ -42,28 +42,27 @@ func (c *Cluster) LoadImages(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// LoadImage packs an image and imports it into every node that does not have it under
-// its names.
+// LoadImage packs an image, and imports it into the nodes that do not have it with its names.
 func (c *Cluster) LoadImage(ctx context.Context, image image.Image) error {
-	if _, _, err := image.Tar(); err != nil { // packed once, for all
+	if _, _, err := image.Tar(); err != nil { // Pack the image once, before all nodes need it.
 		return err
 	}
 	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.Load(ctx, image) })
 }
 
-// An Archive is an image as a file that containerd imports.
+// An Archive is a file with an image that containerd can import.
 type Archive struct {
 	Path   string
-	Names  []string // under which it is imported
-	Digest string   // of what the names name
+	Names  []string // that the image gets
+	Digest string   // of the image
 }
 
-// LoadArchive imports an image into every node that does not have it under its names.
+// LoadArchive imports an image into the nodes that do not have it with its names.
 func (c *Cluster) LoadArchive(ctx context.Context, a Archive) error {
 	return c.onNodes(ctx, func(ctx context.Context, n Node) error { return n.Runtime.load(ctx, a) })
 }
 
-// Load packs an image and imports it, unless the runtime has it under its names.
+// Load packs an image, and imports it unless the runtime has it with its names.
 func (r Runtime) Load(ctx context.Context, image image.Image) error {
 	tar, digest, err := image.Tar()
 	if err != nil {
@@ -88,7 +87,7 @@ func (r Runtime) load(ctx context.Context, a Archive) error {
 	return nil
 }
 
-// TagImage gives an image that all nodes have another name.
+// TagImage adds the name to to the image from, which all nodes must have.
 func (c *Cluster) TagImage(ctx context.Context, from, to string) error {
 	return c.onNodes(ctx, func(ctx context.Context, n Node) error {
 		_, err := host.Output(n.Runtime.ctr(ctx, "images", "tag", "--force", from, to))
@@ -96,7 +95,7 @@ func (c *Cluster) TagImage(ctx context.Context, from, to string) error {
 	})
 }
 
-// hasAll says whether every name is in ctr's listing with that digest.
+// hasAll reports whether listing, the output of ctr, contains all names with this digest.
 func hasAll(listing string, names []string, digest string) bool {
 	has := map[string]bool{}
 	for _, line := range strings.Split(listing, "\n") {
@@ -112,7 +111,7 @@ func hasAll(listing string, names []string, digest string) bool {
 	return true
 }
 
-// image is one of those this package knows, its programs built.
+// image returns the image with this name, and builds its programs.
 func (c *Cluster) image(ctx context.Context, name string) (image.Image, error) {
 	switch name {
 	case "pause":
@@ -145,7 +144,7 @@ func (c *Cluster) image(ctx context.Context, name string) (image.Image, error) {
 	return image.Image{}, fmt.Errorf("no such image: want oooi, oooi-edge, oooi-apiproxy, envoy or busybox, not %q", name)
 }
 
-// EnvoyImage is an image of the Envoy that the tests run, named [EnvoyImage].
+// EnvoyImage returns an image with the Envoy that the tests run. Its name is [EnvoyImage].
 func (c *Cluster) EnvoyImage(ctx context.Context) (image.Image, error) {
 	program, err := build.Envoy(ctx, c.log)
 	if err != nil {
@@ -161,7 +160,7 @@ func (c *Cluster) EnvoyImage(ctx context.Context) (image.Image, error) {
 	}, nil
 }
 
-// programImage is one of this project's programs.
+// programImage returns an image with one of the project's programs.
 func programImage(ctx context.Context, program string) (image.Image, error) {
 	binary, err := build.ProjectProgram(ctx, program, "")
 	return image.Image{

@@ -1,6 +1,5 @@
-// What one node is made of: containerd, CNI, kubelet, kube-proxy. The control
-// plane is not known here but by its address and its kubeconfigs, and which nodes
-// there are is decided elsewhere.
+// This file starts the parts of one node: containerd, CNI, kubelet and kube-proxy. It uses only the address and the
+// kubeconfigs of the control plane. File nodes.go decides which nodes there are.
 
 package cluster
 
@@ -22,13 +21,13 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// Node is one Kubernetes node, in the network namespace of its runtime.
+// A Node is a Kubernetes node, in the network namespace of its runtime.
 type Node struct {
 	Name    string  // of the Node object: "node" and its number
 	IP      string  // on the LAN
 	PodCIDR string  // of its pods
 	Cgroup  string  // name of its cgroup root
-	Runtime Runtime // its containerd; its Command runs a program on the node
+	Runtime Runtime // its containerd; Runtime.Command runs a program on the node
 
 	number  int
 	cluster *Cluster
@@ -45,8 +44,8 @@ func (n Node) startRuntime(ctx context.Context) error {
 	return n.Runtime.Start(ctx)
 }
 
-// cniConfig is Multus with the pod network behind it. A pod's namespace forwards, as
-// it does on a node that forwards and whose runtime leaves it at that.
+// cniConfig returns the CNI configuration: Multus, which calls the plugin of the pod network. IP forwarding is on in the
+// namespaces of pods, as on a node with IP forwarding whose runtime does not turn it off for pods.
 func (n Node) cniConfig() []byte {
 	const version = "0.4.0"
 	podNetwork := map[string]any{
@@ -77,7 +76,7 @@ func (n Node) cniConfig() []byte {
 		"delegates":    []any{podNetwork},
 	}, "", "  ")
 	if err != nil {
-		panic(err) // of strings and booleans
+		panic(err) // Never: there are only strings and booleans.
 	}
 	return config
 }
@@ -85,7 +84,7 @@ func (n Node) cniConfig() []byte {
 // podBridge is the bridge of the pods of one node.
 const podBridge = "cni0"
 
-// masquerade hides pods behind their node towards everything but pods.
+// masquerade replaces the source address of packets from pods to hosts that are not pods by the node's address.
 const masquerade = `table ip testbed {
 	chain postrouting {
 		type nat hook postrouting priority srcnat;
@@ -93,8 +92,8 @@ const masquerade = `table ip testbed {
 	}
 }`
 
-// makePodNetwork makes the bridge that the bridge plugin will find, so that kube-proxy
-// sees also what one pod answers another of the same node.
+// makePodNetwork creates the bridge before the bridge plugin does, so that kube-proxy's rules also apply to packets between
+// two pods of the node.
 func (n Node) makePodNetwork() error {
 	inside := []string{"--net=" + n.Runtime.NetNS}
 	for _, do := range []struct {
@@ -113,7 +112,7 @@ func (n Node) makePodNetwork() error {
 	return nil
 }
 
-// startAgents starts kubelet and kube-proxy. containerd runs already.
+// startAgents starts kubelet and kube-proxy. containerd must be running.
 func (n Node) startAgents() error {
 	if err := process.MakeCgroup(n.Cgroup); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (n Node) startAgents() error {
 	for file, config := range map[string]any{
 		"kubelet.yaml":    n.kubeletConfig(),
 		"kube-proxy.yaml": n.proxyConfig(),
-		"resolv.conf":     nil, // pods of dnsPolicy Default have no resolver
+		"resolv.conf":     nil, // Pods with dnsPolicy Default have no resolver.
 	} {
 		text, err := yaml.Marshal(config)
 		if err != nil {
@@ -173,10 +172,10 @@ func (n Node) kubeletConfig() map[string]any {
 		"tlsPrivateKeyFile":        n.cluster.pki("kubelet-serving-" + n.Name + ".key"),
 		"failSwapOn":               false,
 		"makeIPTablesUtilChains":   false,
-		// On a busy machine a hosted control plane's controllers lose their leases and end.
-		// With the default of five minutes a worker waits for its certificate that long.
+		// On a busy host, the controllers of a hosted control plane lose their Leases and end. With the default of five minutes
+		// until a restart, a worker would wait that long for its certificate.
 		"crashLoopBackOff":            map[string]any{"maxContainerRestartPeriod": "10s"},
-		"imageGCHighThresholdPercent": 100, // images come by import and can't be had again
+		"imageGCHighThresholdPercent": 100, // Images are imported, and kubelet cannot pull them again.
 		"evictionHard":                map[string]any{"memory.available": "50Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
 		"authorization":               map[string]any{"mode": "Webhook"},
 		"authentication": map[string]any{
@@ -187,8 +186,8 @@ func (n Node) kubeletConfig() map[string]any {
 	}
 }
 
-// proxyConfig leaves the connection tracking alone: its limits can't be set outside
-// the host's first network namespace.
+// proxyConfig returns kube-proxy's configuration. It does not set the limits of connection tracking, which is possible only
+// in the host's initial network namespace.
 func (n Node) proxyConfig() map[string]any {
 	return map[string]any{
 		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
@@ -203,7 +202,7 @@ func (n Node) proxyConfig() map[string]any {
 	}
 }
 
-// ready asks the API whether the node is.
+// ready returns a function that fails unless the node is Ready in the API.
 func (n Node) ready(client kubernetes.Interface) func(context.Context) error {
 	return func(ctx context.Context) error {
 		object, err := client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
@@ -219,10 +218,10 @@ func (n Node) ready(client kubernetes.Interface) func(context.Context) error {
 	}
 }
 
-// daemons are the names of the node's processes.
+// daemons returns the names of the node's processes.
 func (n Node) daemons() []string { return []string{"containerd", "kubelet", "kube-proxy"} }
 
-// daemonSetReady asks the API whether a DaemonSet has a ready pod on so many nodes.
+// daemonSetReady returns a function that fails unless a DaemonSet has ready pods on so many nodes.
 func daemonSetReady(client kubernetes.Interface, namespace, name string, nodes int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		d, err := client.AppsV1().DaemonSets(namespace).Get(ctx, name, metav1.GetOptions{})

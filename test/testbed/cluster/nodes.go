@@ -1,5 +1,4 @@
-// Which nodes a cluster has, how one more joins, and how one is lost. What a node
-// is made of is not known here.
+// This file decides which nodes a cluster has. It adds nodes, and disconnects them.
 
 package cluster
 
@@ -20,11 +19,11 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// MaxNodes a cluster can have.
+// MaxNodes is the largest number of nodes of a cluster.
 const MaxNodes = 9
 
-// numbered is the node of that number, from 1, whether it is there or not. The first
-// is in the network namespace of the control plane, and is where the LAN is.
+// numbered returns the node with this number, from 1, whether it exists or not. Node 1 is in the network namespace of the
+// control plane and the LAN.
 func (c *Cluster) numbered(number int) Node {
 	name, part := fmt.Sprintf("node%d", number), ""
 	if number > 1 {
@@ -37,10 +36,10 @@ func (c *Cluster) numbered(number int) Node {
 	}
 }
 
-// node is the first node.
+// node returns the first node.
 func (c *Cluster) node() Node { return c.numbered(1) }
 
-// Nodes are the cluster's, in the order of their numbers, as the host shows them.
+// Nodes returns the nodes whose network namespaces exist, in the order of their numbers.
 func (c *Cluster) Nodes() []Node {
 	nodes := []Node{c.node()}
 	for number := 2; number <= MaxNodes; number++ {
@@ -52,7 +51,7 @@ func (c *Cluster) Nodes() []Node {
 	return nodes
 }
 
-// onNodes does it on all nodes at once.
+// onNodes calls do for all nodes at the same time.
 func (c *Cluster) onNodes(ctx context.Context, do func(context.Context, Node) error) error {
 	together, ctx := errgroup.WithContext(ctx)
 	for _, n := range c.Nodes() {
@@ -66,7 +65,7 @@ func (c *Cluster) onNodes(ctx context.Context, do func(context.Context, Node) er
 	return together.Wait()
 }
 
-// addNodes has further nodes join until there are so many.
+// addNodes adds nodes until there are want.
 func (c *Cluster) addNodes(ctx context.Context, want int) error {
 	client, err := c.client()
 	if err != nil {
@@ -82,8 +81,7 @@ func (c *Cluster) addNodes(ctx context.Context, want int) error {
 	return nil
 }
 
-// join makes a further node and waits until it is as good as the first: Ready, with
-// the same images, and names resolve on it.
+// join adds node n, and waits until it is Ready, has the images of the first node, and resolves names.
 func (c *Cluster) join(ctx context.Context, client kubernetes.Interface, n Node) error {
 	there := c.Nodes()
 	if err := c.prepareNode(n); err != nil {
@@ -107,7 +105,7 @@ func (c *Cluster) join(ctx context.Context, client kubernetes.Interface, n Node)
 	return process.Await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", daemonSetReady(client, "kube-system", "coredns", len(there)+1))
 }
 
-// connect runs a cable between the node and the LAN, and gives all nodes routes to each other's pods.
+// connect connects the node to the LAN, and adds routes so that all nodes reach each other's pods.
 func (n Node) connect(others []Node) error {
 	if err := n.cluster.LAN().Connect(n.Runtime.NetNS, n.number); err != nil {
 		return err
@@ -120,15 +118,15 @@ func (n Node) connect(others []Node) error {
 	return nil
 }
 
-// routeTo gives the node a route to another node's pods.
+// routeTo adds a route from n to the pods of another node.
 func (n Node) routeTo(other Node) error {
 	return lan.Route(n.Runtime.NetNS, netip.MustParsePrefix(other.PodCIDR), netip.MustParseAddr(other.IP))
 }
 
-// pulled says whether the node's cable is: the first has none.
+// pulled reports whether the node is disconnected from the LAN. The first node never is.
 func (n Node) pulled() bool { return n.cluster.LAN().Pulled(n.number) }
 
-// copyImages imports all images that another runtime has.
+// copyImages imports all images of another runtime.
 func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	listing, err := host.Output(from.ctr(ctx, "images", "list", "--quiet"))
 	if err != nil {
@@ -136,7 +134,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	}
 	var names []string
 	for _, name := range strings.Fields(string(listing)) {
-		if !strings.HasPrefix(name, "sha256:") { // the CRI plugin's own name of an image that has another
+		if !strings.HasPrefix(name, "sha256:") { // The CRI plugin adds such a name to each image.
 			names = append(names, name)
 		}
 	}
@@ -147,7 +145,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	if err != nil {
 		return err
 	}
-	// --local: without it what ctr writes may lack its end (containerd 2.4)
+	// Without --local, the output of ctr may lack its end (containerd 2.4).
 	export, load := from.ctr(ctx, append([]string{"images", "export", "--local", "-"}, names...)...), r.ctr(ctx, "images", "import", "-")
 	var complaint strings.Builder
 	export.Stdout, export.Stderr, load.Stdin = in, &complaint, out
@@ -155,7 +153,7 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	in.Close()
 	if err == nil {
 		_, err = host.Output(load)
-		out.Close() // ends an export that no longer has a reader
+		out.Close() // Ends the export if the import no longer reads.
 		if failed := export.Wait(); failed != nil {
 			err = errors.Join(err, fmt.Errorf("export: %w: %s", failed, complaint.String()))
 		}
@@ -163,12 +161,12 @@ func (r Runtime) copyImages(ctx context.Context, from Runtime) error {
 	return err
 }
 
-// NodeDown pulls the network cable of the node of that number, 2 or higher: what runs
-// on it continues, but is unreachable. A node that is down already is not an error.
+// NodeDown disconnects the node with this number, 2 or higher, from the LAN. Its processes continue, but cannot be reached. It
+// does nothing if the node is already disconnected.
 func (c *Cluster) NodeDown(number int) error { return c.plug(number, false) }
 
-// NodeUp plugs the cable in again. It does not wait until the node is Ready, which
-// takes kubelet up to 10 seconds.
+// NodeUp connects the node with this number to the LAN again. It does not wait until the node is Ready, for which kubelet needs
+// up to 10 seconds.
 func (c *Cluster) NodeUp(number int) error { return c.plug(number, true) }
 
 func (c *Cluster) plug(number int, in bool) error {

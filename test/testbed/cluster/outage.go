@@ -1,5 +1,4 @@
-// The management cluster's API server, taken away and brought back. Nothing else of
-// the control plane is touched.
+// This file stops and starts the management cluster's API server, and no other part of the control plane.
 
 package cluster
 
@@ -15,7 +14,7 @@ import (
 
 const apiServer = "kube-apiserver"
 
-// StopAPIServer ends the API server as a crash does. None that runs is not an error.
+// StopAPIServer ends the API server as a crash does. It does nothing if the API server does not run.
 func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -34,8 +33,7 @@ func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	}
 }
 
-// StartAPIServer starts the API server again, unless it runs, and waits until it
-// serves.
+// StartAPIServer starts the API server, unless it runs, and waits until it serves.
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if process.Pid(c.Dir, apiServer) == 0 {
 		daemons := c.controlPlane()

@@ -1,5 +1,5 @@
-// The cluster's certificates and kubeconfigs, from one authority. Made new with
-// each cluster, valid for ten years, never leaving the state directory.
+// This file creates the certificates and kubeconfigs of a cluster. All certificates are signed by the cluster's own authority,
+// and are valid for ten years. The keys never leave the state directory.
 
 package cluster
 
@@ -14,13 +14,13 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/pki"
 )
 
-// user has a client certificate and a kubeconfig.
+// A user gets a client certificate and a kubeconfig.
 type user struct {
 	file    string
 	subject pkix.Name
 }
 
-// clusterUsers are the administrator and the control plane's own.
+// clusterUsers returns the administrator and the users of the control plane.
 func clusterUsers() []user {
 	return []user{
 		{"admin", pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}},
@@ -33,7 +33,7 @@ func clusterUsers() []user {
 	}
 }
 
-// writePKI makes the certificates, keys and kubeconfigs of a cluster, without its nodes'.
+// writePKI writes the certificates, keys and kubeconfigs of a cluster, except those of nodes.
 func (c *Cluster) writePKI() error {
 	if err := os.MkdirAll(c.pki(""), 0o755); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *Cluster) writePKI() error {
 	return pki.WriteKeys(c.pki("sa"))
 }
 
-// writeNodePKI makes those of a node, by the cluster's authority.
+// writeNodePKI writes the certificates, keys and kubeconfigs of a node.
 func (c *Cluster) writeNodePKI(n Node) error {
 	ca, err := pki.ReadAuthority(c.pki("ca"))
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Cluster) writeUsers(ca pki.Authority, users []user) error {
 	return nil
 }
 
-// writeKubeconfig writes one that holds its certificates, so that it can be copied.
+// writeKubeconfig writes a kubeconfig that contains its certificates, so that it can be copied.
 func (c *Cluster) writeKubeconfig(name string) error {
 	var files [3][]byte
 	for i, file := range []string{"ca.crt", name + ".crt", name + ".key"} {

@@ -1,5 +1,4 @@
-// One containerd: its configuration and its mount namespace. Which network it
-// serves and its clients are the caller's.
+// This file configures and starts one containerd in a mount namespace of its own.
 
 package cluster
 
@@ -15,39 +14,39 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// Runtime is a containerd of a node, with a mount namespace of its own in which
-// /run, /var/lib and /var/log are private, so that nothing of it is left on the host.
+// A Runtime is the containerd of a node. Its mount namespace has its own /run, /var/lib and /var/log, so that no files remain
+// on the host.
 type Runtime struct {
-	Dir     string // state directory, short: its Unix sockets are in there
-	NetNS   string // path of the network namespace it runs in
+	Dir     string // state directory; its path must be short, because it contains Unix sockets
+	NetNS   string // path of its network namespace
 	CNIConf string // directory of its CNI configuration
 	CNIBin  string // directory of the CNI plugins
 
 	cluster *Cluster
 }
 
-// privateDirs are those that a node sees in a way of its own.
+// privateDirs returns the directories of which each node has its own.
 func privateDirs() []string { return []string{"/run", "/var/lib", "/var/log"} }
 
-// Runtime is a containerd to be started in that state directory.
+// Runtime returns a containerd with state directory dir, in the network namespace at path netns. It does not start it.
 func (c *Cluster) Runtime(dir, netns string) Runtime {
 	return Runtime{Dir: dir, NetNS: netns, CNIConf: filepath.Join(dir, "net.d"), CNIBin: c.CNIBin(), cluster: c}
 }
 
-// Socket is the CRI endpoint, without unix://.
+// Socket returns the path of the CRI socket.
 func (r Runtime) Socket() string { return filepath.Join(r.Dir, "c.sock") }
 
-// MountNS is the path of the mount namespace, while containerd runs.
+// MountNS returns the path of the mount namespace. It exists while containerd runs.
 func (r Runtime) MountNS() string {
 	return fmt.Sprintf("/proc/%d/ns/mnt", process.Pid(r.Dir, "containerd"))
 }
 
-// Command is a program run in the runtime's network and mount namespace.
+// Command returns a command that runs in the runtime's network and mount namespace.
 func (r Runtime) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return r.cluster.enter(ctx, []string{"--net=" + r.NetNS, "--mount=" + r.MountNS()}, name, args)
 }
 
-// Import loads an image tar.
+// Import imports the image in a tar archive.
 func (r Runtime) Import(ctx context.Context, tar string) error {
 	_, err := host.Output(r.ctr(ctx, "images", "import", tar))
 	return err
@@ -57,9 +56,9 @@ func (r Runtime) ctr(ctx context.Context, args ...string) *exec.Cmd {
 	return r.Command(ctx, r.cluster.Bin("ctr"), append([]string{"-a", r.Socket(), "-n", "k8s.io"}, args...)...)
 }
 
-// enterPrivate makes the mount namespace that it is run in the node's, and becomes
-// containerd. Its arguments: the state directory, containerd and its arguments.
-// The other clusters' network namespaces are let go, else they would live on in here.
+// enterPrivate is a shell script that runs in a new mount namespace. It mounts the node's own directories, and replaces itself
+// by containerd. Its arguments are the state directory, containerd and the arguments of containerd. It unmounts the network
+// namespaces of other clusters, which would otherwise exist here for as long as this cluster.
 const enterPrivate = `
 dir=$1; shift
 umount -l -R /run/netns 2>/dev/null || :
@@ -73,8 +72,7 @@ mount --make-rshared /
 exec "$@"
 `
 
-// Start writes the configuration, starts containerd and waits until it answers. The
-// sandbox image, localhost/pause:1, is loaded.
+// Start writes the configuration, starts containerd, waits until it answers, and loads the sandbox image localhost/pause:1.
 func (r Runtime) Start(ctx context.Context) error {
 	for _, dir := range []string{r.Dir, r.CNIConf} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -1,4 +1,4 @@
-// What is to be said of a cluster. It changes nothing.
+// This file reports the state of a cluster. It changes nothing.
 
 package cluster
 
@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// Status says in words what runs of the cluster ("" means "tb"); an error when it is
-// not healthy.
+// Status says in words which processes of the cluster with this name run ("" means "tb"). It returns an error if the cluster
+// is not healthy.
 func Status(ctx context.Context, name string) (string, error) {
 	c, err := open(Options{Name: name})
 	if err != nil {

@@ -1,4 +1,4 @@
-// The order in which a cluster comes up.
+// This file decides the order in which the parts of a cluster are started.
 
 package cluster
 
@@ -31,15 +31,14 @@ var corednsManifest []byte
 //go:embed manifests/restricted.yaml
 var restrictedManifest []byte
 
-// HostPackages are what [Up] wants on the host: programs that we, kube-proxy
-// and the CNI plugins call.
+// HostPackages returns the Debian packages that [Up] needs on the host, with programs that it, kube-proxy and the CNI plugins
+// call.
 func HostPackages() []string {
 	return []string{"iptables", "nftables", "conntrack", "iproute2", "util-linux"}
 }
 
-// Up gives the running cluster of that name, made now unless it is there and
-// healthy. A broken one is removed first; one with too few nodes gets more. After an error all is left as it is, for
-// its logs: Down removes it.
+// Up returns the running cluster with the name in o, and starts it if needed. If the cluster exists but is not healthy, Up
+// removes it first. If it has too few nodes, Up adds nodes. After an error, everything stays for its logs, until Down.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	c, err := open(o)
 	if err != nil {
@@ -78,7 +77,7 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	return c, c.addNodes(ctx, o.Nodes)
 }
 
-// prepare makes what the processes find when they start.
+// prepare writes the files of the cluster that its processes need when they start.
 func (c *Cluster) prepare() error {
 	for _, dir := range []string{"home", "log", "pid"} {
 		if err := os.MkdirAll(filepath.Join(c.Dir, dir), 0o755); err != nil {
@@ -94,7 +93,7 @@ func (c *Cluster) prepare() error {
 	return c.chooseBridge()
 }
 
-// prepareNode makes what a node's processes find when they start.
+// prepareNode writes the files that the processes of node n need when they start.
 func (c *Cluster) prepareNode(n Node) error {
 	if err := c.writeNodePKI(n); err != nil {
 		return fmt.Errorf("certificates: %w", err)
@@ -108,8 +107,8 @@ func (c *Cluster) prepareNode(n Node) error {
 	return n.makePodNetwork()
 }
 
-// chooseBridge puts the bridge plugin among the CNI plugins that makes VLANs on this
-// kernel, under both of its names.
+// chooseBridge links the bridge plugin that supports VLANs on this kernel, under both of its names, into the directory of
+// CNI plugins.
 func (c *Cluster) chooseBridge() error {
 	filters, err := c.LAN().FiltersVLANs()
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	daemons, n := c.controlPlane(), c.node()
-	for _, d := range daemons[:2] { // the rest would only fail until these serve
+	for _, d := range daemons[:2] { // All others fail until these two serve.
 		if _, err := c.Start(d); err != nil {
 			return err
 		}
@@ -183,7 +182,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// applyBase applies what every cluster has.
+// applyBase applies the manifests that every cluster has.
 func (c *Cluster) applyBase(ctx context.Context) error {
 	for _, manifest := range [][]byte{multusManifest, corednsManifest, restrictedManifest} {
 		if err := c.Apply(ctx, manifest); err != nil {
@@ -193,7 +192,7 @@ func (c *Cluster) applyBase(ctx context.Context) error {
 	return nil
 }
 
-// healthy is nil when all processes run, the API serves and the nodes are ready.
+// healthy returns nil if all processes run, the API server serves and the connected nodes are Ready.
 func (c *Cluster) healthy(ctx context.Context) error {
 	if _, err := Attach(c.Name); err != nil {
 		return err
@@ -214,13 +213,13 @@ func (c *Cluster) healthy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute) // Up removes a cluster that is not healthy
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // Up removes a cluster that is not healthy.
 	defer cancel()
 	if err := apiReady(client)(ctx); err != nil {
 		return err
 	}
 	for _, n := range c.Nodes() {
-		if n.pulled() { // lost on purpose
+		if n.pulled() { // A test has disconnected it.
 			continue
 		}
 		if err := n.ready(client)(ctx); err != nil {
@@ -230,7 +229,7 @@ func (c *Cluster) healthy(ctx context.Context) error {
 	return nil
 }
 
-// client is the administrator's.
+// client returns a client with the administrator's rights.
 func (c *Cluster) client() (kubernetes.Interface, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
