@@ -1,5 +1,5 @@
-// Package compile runs `go build` and reports how far it is: modules downloaded, packages compiled out of those that
-// the build cache lacks. It uses the standard library only, so that a machine which has nothing yet compiles it at once.
+// Package compile runs `go build` and reports its progress: how many modules are downloaded, and how many of the packages that
+// are not in the build cache are compiled. It uses only the standard library, so that it needs no downloads to compile.
 package compile
 
 import (
@@ -22,16 +22,16 @@ type Build struct {
 	Output  string   // path of the program
 }
 
-// Progress is how far a build is. The zero value is its start.
+// A Progress is the progress of a build. The zero value is its start.
 type Progress struct {
 	Modules  int // downloaded so far
 	Compiled int // packages, so far
-	Packages int // to compile: those that the build cache lacks; 0 while they are not known
-	// Waiting: another process compiles the same program.
+	Packages int // packages to compile: those that are not in the build cache; 0: not known yet
+	// Waiting is true while another process compiles the same program.
 	Waiting bool
 }
 
-// String says it in a few words.
+// String returns p in a few words.
 func (p Progress) String() string {
 	modules := ""
 	if p.Modules > 0 {
@@ -52,7 +52,7 @@ func (p Progress) String() string {
 	return fmt.Sprintf("%d of %d packages compiled, %s", p.Compiled, p.Packages, modules)
 }
 
-// Fraction is from 0 to 1. Linking is the last twentieth.
+// Fraction returns the progress from 0 to 1. Linking counts as the last twentieth.
 func (p Progress) Fraction() float64 {
 	if p.Packages == 0 {
 		return 0
@@ -60,21 +60,21 @@ func (p Progress) Fraction() float64 {
 	return 0.95 * min(1, float64(p.Compiled)/float64(p.Packages))
 }
 
-// read takes one line that go writes to its standard error. It returns false for a line that is no progress.
+// read returns p after a line of go's standard error. It returns false if the line does not report progress.
 func (p Progress) read(line string, pending map[string]bool) (Progress, bool) {
 	switch {
 	case strings.HasPrefix(line, "go: downloading "):
 		p.Modules++
 		return p, true
-	case pending[line]: // `go build -v` writes the import path of a package when it compiles it
+	case pending[line]: // `go build -v` writes the import path of a package when it compiles the package.
 		p.Compiled++
 		return p, true
 	}
 	return p, false
 }
 
-// Run builds, and calls report with each change and each second from one goroutine until it returns. An error holds
-// what go wrote.
+// Run runs the build b. Until it returns, it calls report at each change and each second, from one goroutine. An error contains
+// the standard error of go.
 func Run(ctx context.Context, b Build, report func(Progress)) error {
 	var now Progress
 	pending := map[string]bool{}
@@ -98,8 +98,8 @@ func Run(ctx context.Context, b Build, report func(Progress)) error {
 	return err
 }
 
-// watch runs go and returns its standard output. It gives each line of standard error to read, which returns whether
-// the line belongs to an error's text; tick is called after each line and each second.
+// watch runs go with arguments, and returns its standard output. It calls read with each line of standard error. read reports
+// whether the line belongs to the text of an error. tick is called after each line, and each second.
 func (b Build) watch(ctx context.Context, arguments []string, read func(line string) bool, tick func()) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir, cmd.Env = b.Dir, append(os.Environ(), b.Env...)
@@ -133,7 +133,7 @@ func (b Build) watch(ctx context.Context, arguments []string, read func(line str
 	return out.String(), nil
 }
 
-// scan sends the lines of r, and closes lines at the end.
+// scan sends the lines of r to lines, and closes lines at the end.
 func scan(r io.Reader, lines chan<- string) {
 	defer close(lines)
 	s := bufio.NewScanner(r)
@@ -141,5 +141,5 @@ func scan(r io.Reader, lines chan<- string) {
 	for s.Scan() {
 		lines <- s.Text()
 	}
-	_, _ = io.Copy(io.Discard, r) // after a line that is too long: go must not block
+	_, _ = io.Copy(io.Discard, r) // After a line that is too long, read on, so that go does not block.
 }

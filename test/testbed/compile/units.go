@@ -1,4 +1,4 @@
-// This file counts what the compiler has to do for programs of several modules, without compiling.
+// This file counts the packages that must be compiled for programs of several modules, without compiling them.
 
 package compile
 
@@ -14,17 +14,17 @@ import (
 	"strings"
 )
 
-// Units are packages to compile. A package in two versions, or with a dependency in two versions, is two units.
+// Units are packages to compile. A package in two versions, or with a dependency in two versions, counts twice.
 type Units struct {
 	Packages int
 	Bytes    int64 // of their Go files
 }
 
-// Plus is the sum.
+// Plus returns the sum of u and v.
 func (u Units) Plus(v Units) Units { return Units{u.Packages + v.Packages, u.Bytes + v.Bytes} }
 
-// A Counter counts the units of builds that use one Go build cache, which is empty at first. The standard library
-// does not count. The zero value is ready.
+// A Counter counts the units of builds that use one Go build cache, which is empty at first. It ignores the standard library.
+// The zero value is ready for use.
 type Counter struct{ seen map[unit]bool }
 
 // A unit is a hash of all that identifies a package in the build cache, except for flags.
@@ -45,7 +45,7 @@ type module struct {
 	Replace       *module
 }
 
-// Add returns the units of a build that no build before it had.
+// Add returns the units of b that no earlier build had.
 func (c *Counter) Add(ctx context.Context, b Build) (Units, error) {
 	if c.seen == nil {
 		c.seen = map[unit]bool{}
@@ -57,7 +57,7 @@ func (c *Counter) Add(ctx context.Context, b Build) (Units, error) {
 	}
 	var sum Units
 	units := map[string]unit{}
-	for packages := json.NewDecoder(strings.NewReader(out)); ; { // each after its imports
+	for packages := json.NewDecoder(strings.NewReader(out)); ; { // Each package comes after its imports.
 		var p listed
 		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
 			return sum, nil
@@ -81,8 +81,8 @@ func (c *Counter) Add(ctx context.Context, b Build) (Units, error) {
 	}
 }
 
-// unit hashes what go hashes: the import path, the version that go.mod names even if it is replaced, the files and the
-// units of imports. A package of the main module has no version, so its directory stands for it.
+// unit returns a hash of what go hashes: the import path, the version in go.mod (even if it is replaced), the files, and the
+// units of imports. Packages of the main module have no version, so their directory is hashed.
 func (p listed) unit(dir string, imports map[string]unit) unit {
 	h := sha256.New()
 	fmt.Fprintln(h, p.ImportPath, p.GoFiles, p.CgoFiles)
@@ -105,7 +105,7 @@ func (p listed) unit(dir string, imports map[string]unit) unit {
 	return unit(h.Sum(nil))
 }
 
-// size is how many bytes the Go files have.
+// size returns the size of the Go files of p, in bytes.
 func (p listed) size() (int64, error) {
 	var sum int64
 	for _, files := range [][]string{p.GoFiles, p.CgoFiles} {

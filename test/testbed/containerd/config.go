@@ -1,23 +1,21 @@
-// Package containerd is how a containerd of the testbed is set up, on the nodes of a cluster and in a worker.
-// It starts none.
+// Package containerd writes the configuration of a containerd of the testbed, for nodes of a cluster and for workers.
 package containerd
 
 import "fmt"
 
-// PauseImage is the sandbox of each pod.
+// PauseImage is the name of the sandbox image.
 const PauseImage = "localhost/pause:1"
 
-// Paths are where a containerd finds and leaves things, as it sees the paths.
+// Paths are the paths that a containerd uses, as it sees them.
 type Paths struct {
-	Root, State string // directories: what it keeps, and what it has while it runs
+	Root, State string // directories for persistent data, and for data that is only needed while it runs
 	Socket      string // the CRI endpoint, without unix://
 	CNIBin      string // directory of the CNI plugins
 	CNIConf     string // directory of their configuration
 	Runc        string // the program
 }
 
-// Config is containerd's configuration. Like CRI-O on OpenShift it gives a pod no
-// low port that the pod did not ask for by a sysctl.
+// Config returns the configuration. As with CRI-O on OpenShift, a pod cannot use low ports unless it sets the sysctl for that.
 func (p Paths) Config() string {
 	return fmt.Sprintf(`version = 3
 root = "%[1]s"

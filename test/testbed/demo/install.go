@@ -1,4 +1,4 @@
-// This file decides how the demo installs the operator: with kustomize, or as a user of the Operator Lifecycle Manager.
+// This file installs the operator for the demo: with kustomize, or with the Operator Lifecycle Manager.
 
 package main
 
@@ -13,13 +13,13 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/olm"
 )
 
-// An installer brings the operator onto the demo's cluster, and says how in a sentence.
+// An installer installs the operator on the demo's cluster. install returns a sentence about it.
 type installer struct {
 	programs []string // that only it needs
 	install  func(context.Context, *demo) (string, error)
 }
 
-// installers are all of them by the values of DEMO_INSTALL.
+// installers returns all installers, by their value of $DEMO_INSTALL.
 func installers() map[string]installer {
 	return map[string]installer{
 		"kustomize": {install: applyDefault},
@@ -27,7 +27,7 @@ func installers() map[string]installer {
 	}
 }
 
-// installerNamed is that one; "" means kustomize.
+// installerNamed returns the installer with this name; "" means kustomize.
 func installerNamed(name string) (installer, error) {
 	if name == "" {
 		name = "kustomize"
@@ -39,7 +39,7 @@ func installerNamed(name string) (installer, error) {
 	return i, nil
 }
 
-// programs are those that this demo runs.
+// programs returns the names of the programs that this demo needs.
 func (d *demo) programs() []string {
 	return slices.DeleteFunc(build.All(), func(name string) bool {
 		return slices.Contains(olm.Programs(), name) && !slices.Contains(d.installer.programs, name)

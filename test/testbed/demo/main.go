@@ -1,8 +1,8 @@
-// Demo shows the operator's main job on one host. It starts a real Kubernetes and a real HyperShift, installs the
-// operator, creates an annotated hosted cluster, and boots a worker on an isolated VLAN that joins the cluster. A host behind
-// a router on that VLAN then uses the cluster, too.
+// Command demo shows what the operator is for, on one host. It starts a real Kubernetes and a real HyperShift, installs the
+// operator, and creates an annotated hosted cluster. It boots a worker on an isolated VLAN, which joins the cluster. Then a
+// host behind a router on that VLAN uses the cluster as well.
 //
-// This file reads the arguments; steps.go decides the order of the steps.
+// This file reads the arguments. File steps.go decides the order of the steps.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	log.SetLogger(logr.Discard()) // the clients' own messages; controller-runtime asks for one
+	log.SetLogger(logr.Discard()) // controller-runtime needs a logger.
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
 		stop()

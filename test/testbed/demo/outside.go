@@ -1,5 +1,5 @@
-// This file decides how the demo shows what is beyond the control plane: the ingress of the hosted cluster, and a user
-// behind a router on the VLAN.
+// This file shows two uses of edges besides the control plane: the ingress of the hosted cluster, and a user behind a router on
+// the VLAN.
 
 package main
 
@@ -13,7 +13,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/e2e"
 )
 
-// publishIngress plays OpenShift's router on the workers, and KubeVirt's cloud controller. The first worker opens the console.
+// publishIngress starts stand-ins for OpenShift's router on the workers, and for KubeVirt's cloud controller. Then the first
+// worker opens the console.
 func publishIngress(ctx context.Context, d *demo) (string, error) {
 	made, err := d.hypershift.BalanceIngress(ctx, d.hosted)
 	if err != nil {
@@ -36,15 +37,15 @@ func publishIngress(ctx context.Context, d *demo) (string, error) {
 		made.Name, time.Since(published).Seconds(), d.router.Console("https"), d.console.Server), err
 }
 
-// outside is a host beyond the network, with what it is told.
+// outside is a host behind a router on the VLAN, with the answers that it got.
 type outside struct {
 	e2e.Outsider
 	nodes   []core.Node
 	console string // the worker that answers
 }
 
-// answerOutside plugs a router into the VLAN and names it as the gateway, with the network behind it. A host there asks the
-// edge for names, lists the nodes, and opens the console.
+// answerOutside attaches a router to the VLAN, and sets the annotations gateway and client-networks for it. A host behind the
+// router then resolves names at the edge, lists the nodes, and opens the console.
 func answerOutside(ctx context.Context, d *demo) (string, error) {
 	plan, err := d.state.Plan(ctx)
 	if err != nil {

@@ -1,5 +1,4 @@
-// This file decides the steps of the demo, their order, and what each shows when it
-// fails. How a step is done is in the packages it calls.
+// This file decides the steps of the demo, their order, and what is printed when one fails.
 
 package main
 
@@ -27,10 +26,10 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// vlan is the only network of the demo's workers: one for each strategy.
+// vlan returns the VLAN of the demo's workers. Each publishing strategy has its own.
 func (d *demo) vlan() int { return 100 + slices.Index(hypershift.Strategies(), d.strategy) }
 
-// workersCIDR are the VLAN's addresses.
+// workersCIDR is the CIDR of the VLAN.
 var workersCIDR = netip.MustParsePrefix("192.168.100.0/24")
 
 // A demo is the state that the steps share.
@@ -54,11 +53,11 @@ type demo struct {
 }
 
 func newDemo(name string, strategy hypershift.Strategy, out io.Writer) *demo {
-	// a hosted cluster for each strategy, so that they can be shown one after the other
+	// Each strategy has its own hosted cluster, so that they can be shown one after the other.
 	return &demo{name: name, hosted: strings.ReplaceAll(string(strategy), "-", ""), strategy: strategy, out: out, begin: time.Now()}
 }
 
-// A step is one thing that happens, and what to show when it fails.
+// A step is one step of the demo, and what to print when it fails.
 type step struct {
 	name string
 	do   func(context.Context, *demo) (string, error)
@@ -103,10 +102,11 @@ func up(ctx context.Context, d *demo) error {
 	return d.summary(ctx)
 }
 
-// warm is how long the demo takes where everything is compiled.
+// warm is how long the demo takes if everything is compiled.
 const warm = 2 * time.Minute
 
-// forecast says how long the demo will take and how much disk it needs, and fails where there is too little.
+// forecast prints how long the demo will take and how much disk space it needs. It returns an error if there is too little
+// space.
 func (d *demo) forecast(ctx context.Context) error {
 	f, err := build.Foresee(ctx, cluster.StateRoot(), d.programs()...)
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *demo) forecast(ctx context.Context) error {
 	return nil
 }
 
-// takes is how long the demo takes on this many processors: on an idle machine, and next to other work.
+// takes says how long the demo takes on so many cores: on an idle host and, if that differs much, under the current load.
 func takes(f build.Forecast, cores int) string {
 	idle := f.Time + warm
 	text := progress.About(idle) + " on an idle machine"
@@ -135,12 +135,12 @@ func takes(f build.Forecast, cores int) string {
 	return text + ", and longer next to other work: 114 min instead of 12 to 30 were measured next to eight busy processes"
 }
 
-// say writes a line with the seconds since the demo began.
+// say prints a line with the seconds since the demo began.
 func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.out, "%7.1fs %s\n", time.Since(d.begin).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// lines is a writer whose lines appear under the step that runs.
+// lines returns a writer whose lines appear below the running step.
 func (d *demo) lines() io.Writer { return progress.Indent(d.out, "         | ") }
 
 func installPackages(ctx context.Context, d *demo) (string, error) {
@@ -171,7 +171,7 @@ func installOperator(ctx context.Context, d *demo) (string, error) {
 	return d.installer.install(ctx, d)
 }
 
-// create asks HyperShift's own command line for the cluster, with the annotation.
+// create creates the hosted cluster with HyperShift's own command line, with the annotation of oooi.
 func create(ctx context.Context, d *demo) (string, error) {
 	if _, err := d.state.Condition(ctx); err == nil {
 		if err := worker.Down(ctx, d.cluster, d.state.Namespace()); err != nil {
@@ -194,7 +194,8 @@ func create(ctx context.Context, d *demo) (string, error) {
 // goal is how long an edge may take to serve, after the annotation and after HyperShift has published the API server.
 const goal = 10 * time.Second
 
-// serve waits for the edge and for its backends, and measures both times from the annotation.
+// serve waits until the edge serves, and until HyperShift has published the API server. It measures both times from the
+// creation of the annotated HostedCluster.
 func serve(ctx context.Context, d *demo) (string, error) {
 	var target string
 	var published, served time.Duration
@@ -213,14 +214,14 @@ func serve(ctx context.Context, d *demo) (string, error) {
 		return "", err
 	}
 	told := fmt.Sprintf("An edge serves %.1fs after the annotation (goal: %.0fs)", served.Seconds(), goal.Seconds())
-	if served > published { // HyperShift's own time is not the operator's
+	if served > published { // Also show the operator's time without HyperShift's.
 		told = fmt.Sprintf("An edge serves %.1fs after the annotation, and %.1fs after HyperShift published the API server (goal: %.0fs)",
 			served.Seconds(), (served - published).Seconds(), goal.Seconds())
 	}
 	return told + ". The API server is at " + target, nil
 }
 
-// startControlPlane waits for HyperShift, and plays the release's own installer.
+// startControlPlane applies what the release's installer would, and waits until HyperShift reports that the cluster is available.
 func startControlPlane(ctx context.Context, d *demo) (string, error) {
 	if err := d.hypershift.BootstrapGuest(ctx, d.hosted); err != nil {
 		return "", err
@@ -248,7 +249,7 @@ func bootWorker(ctx context.Context, d *demo) (string, error) {
 	return fmt.Sprintf("node %s is Ready %.1fs after power-on", d.workers[0].VM.Name, d.workers[0].Ready.Seconds()), nil
 }
 
-// showPods shows what a namespace's pods say when a step fails.
+// showPods returns a function that prints the state of the pods in namespace, for a step that fails.
 func showPods(namespace string) func(context.Context, *demo) {
 	return func(ctx context.Context, d *demo) {
 		d.show(ctx, "-n", namespace, "get", "pods", "-o", "wide")
@@ -280,7 +281,7 @@ func showEdge(ctx context.Context, d *demo) {
 	}
 }
 
-// show prints what kubectl says.
+// show prints the output of kubectl.
 func (d *demo) show(ctx context.Context, args ...string) {
 	if d.cluster == nil {
 		return
@@ -292,7 +293,7 @@ func (d *demo) show(ctx context.Context, args ...string) {
 	}
 }
 
-// command is how this checkout's testbed is called by hand.
+// command returns the shell command with which a user calls the testbed of this checkout.
 func (d *demo) command(verb string) string {
 	prefix := ""
 	if dir := os.Getenv("OOOI_TESTBED_DIR"); dir != "" {

@@ -1,4 +1,4 @@
-// This file decides what the demo shows at its end: the plan, what the edge serves, and what to try.
+// This file prints the end of the demo: the plan, what the edge serves, and commands to try.
 
 package main
 
@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// summary prints the table. An error means that something in it cannot be read.
+// summary prints the table. It returns an error if something in it cannot be read.
 func (d *demo) summary(ctx context.Context) error {
 	plan, err := d.state.Plan(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *demo) summary(ctx context.Context) error {
 	return nil
 }
 
-// usersRows say what the users of the hosted cluster were answered, on the network and beyond.
+// usersRows writes the answers that users of the hosted cluster got, on the network and behind the router.
 func (d *demo) usersRows(t *tabwriter.Writer) {
 	console := d.router.Console("https")
 	fmt.Fprintf(t, "*.APPS\t%s\t%s: %d, answered by worker %s\n", d.console.Server, console, d.console.Status, d.console.Body)
@@ -72,7 +72,7 @@ func (d *demo) usersRows(t *tabwriter.Writer) {
 	fmt.Fprintf(t, "\t\t%s: answered by worker %s\n", console, d.outside.console)
 }
 
-// timeOf says what a worker was told about the time. Where the clock is played, that is no time to rely on.
+// timeOf says which time a worker got. If edges are compiled with build.PlayedClock, it says that this time is not reliable.
 func timeOf(told machine.Time) string {
 	switch {
 	case !told.Server.IsValid():
@@ -123,7 +123,7 @@ func networkRows(t *tabwriter.Writer, n network.Network) {
 	}
 }
 
-// backendOf says where connections to b lead.
+// backendOf says in words what b is.
 func backendOf(b network.Backend) string {
 	switch b.Kind {
 	case network.BackendVMs:

@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// A tree has the content of the files of one version by their paths.
+// A tree contains the files of one version: their content by path.
 type tree map[string]string
 
 var (
 	notRead = regexp.MustCompile(`^(test|contrib|docs|hack|examples|client|cmd/(fix|oadp|infra))/|_test\.go$|testdata|fake|mock|` +
-		`aws|azure|gcp|powervs|ibmcloud|openstack|karpenter|cluster-api-provider|etcd|auditlog`) // tests, other platforms, what VMs do not see
+		`aws|azure|gcp|powervs|ibmcloud|openstack|karpenter|cluster-api-provider|etcd|auditlog`) // tests, other platforms, and what VMs do not notice
 	isRead = regexp.MustCompile(`\.go$|/(?:route|service)\.yaml$|/zz_generated\.crd-manifests/.*Default\.crd\.yaml$`)
 )
 
@@ -37,11 +37,12 @@ func readTree(dir string) (tree, error) {
 	})
 }
 
-// A group is a kind of text that oooi depends on. Its regular expressions find the files that have it, and it in a line.
+// A group is a kind of text that oooi depends on, such as names of images. Its regular expressions find the files that contain
+// such texts, and the texts in a line.
 type group struct {
 	title       string
 	files, text *regexp.Regexp // files matches a path and the content after it
-	placed      bool           // one text in two functions counts as two
+	placed      bool           // equal texts in two functions count as two
 }
 
 func groups(names *regexp.Regexp) []group {
@@ -57,7 +58,7 @@ func groups(names *regexp.Regexp) []group {
 	}
 }
 
-// An entry is a text in a function or a manifest, and where it is first.
+// An entry is a text in a function or a manifest, and its first position. sign is "-" for the old version and "+" for the new.
 type entry struct {
 	sign, in, text, file string
 	line                 int
@@ -65,7 +66,7 @@ type entry struct {
 
 var function = regexp.MustCompile(`^func (?:\([^)]*\) )?(\w+)`)
 
-// entries returns what a version has of a group. Comments and imports do not count.
+// entries returns the texts of g in a version. It ignores comments and imports.
 func (g group) entries(sign string, t tree) map[string]entry {
 	out := map[string]entry{}
 	for _, file := range slices.Sorted(maps.Keys(t)) {
@@ -91,7 +92,7 @@ func (g group) entries(sign string, t tree) map[string]entry {
 	return out
 }
 
-// compared returns the entries that one version has and the other lacks. A function that moved is the same one.
+// compared returns lines about the entries that only one version has. A function that moved to another file is still the same.
 func (g group) compared(before, after tree) (lines []string) {
 	old, now := g.entries("-", before), g.entries("+", after)
 	var all []entry
@@ -116,7 +117,7 @@ func (g group) compared(before, after tree) (lines []string) {
 
 var comment, imported = regexp.MustCompile(`(^|\s)//.*`), regexp.MustCompile(`^(\w+ )?"[^"]+"$`)
 
-// code is a line without space around it and without a comment. Imports are empty.
+// code returns a line without surrounding space and without a comment. For an import, it returns an empty string.
 func code(line string) string {
 	return imported.ReplaceAllString(strings.TrimSpace(comment.ReplaceAllString(line, "")), "")
 }

@@ -1,5 +1,5 @@
-// Drift compares the source of two versions of HyperShift. It prints what changed among the fields, names, images, ports and
-// policies that oooi depends on. It finds what oooi reads in oooi's own source, so it has no list of that.
+// Command drift compares the source of two versions of HyperShift. It prints changes of the fields, names, images, ports and
+// policies that oooi depends on. It needs no list of these, because it finds in oooi's source what oooi reads.
 //
 //	make drift OLD=VERSION NEW=VERSION
 //
@@ -52,7 +52,7 @@ func run(versions []string, out io.Writer) error {
 	return compare(out, r, trees[0], trees[1])
 }
 
-// directory returns the directory of the module that go prints as JSON.
+// directory runs go with args in the directory in, and returns the directory of the module in its JSON output.
 func directory(in string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = in
@@ -65,7 +65,7 @@ func directory(in string, args ...string) (string, error) {
 	return m.Dir, err
 }
 
-// compare prints the differences, a section for each group.
+// compare prints the differences between two versions, in a section for each group.
 func compare(out io.Writer, r reads, before, after tree) error {
 	fields, err := comparedFields(r.fields, before, after)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file finds in oooi's source what oooi reads of HyperShift.
+// This file finds in oooi's source what oooi reads from HyperShift's objects.
 
 package main
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A reads is what oooi reads.
+// A reads contains what oooi reads.
 type reads struct {
 	fields []string       // such as "nodepool.spec.clusterName", from package hcp/lenient
 	names  *regexp.Regexp // finds the name of an object, a constant of the API, or a field in a line of code
@@ -57,7 +57,7 @@ func readIn(root, api string) (reads, error) {
 	for _, f := range r.fields {
 		parts := strings.Split(f, ".")
 		if strings.HasSuffix(f, ".platform.type") {
-			continue // all code of a platform names it
+			continue // All code of a platform contains this name.
 		}
 		names = append(names, `(?i:\.`+strings.Join(parts[len(parts)-2:], `\.`)+`\b)`)
 	}

@@ -15,7 +15,7 @@ import (
 
 var definition = regexp.MustCompile(`/zz_generated\.crd-manifests/(hostedcluster|nodepool)s-.*Default\.crd\.yaml$`)
 
-// schemas returns the schema of each field of both kinds by its path, without descriptions.
+// schemas returns the schema of each field of HostedClusters and NodePools, without descriptions, by the field's path.
 func schemas(t tree) (map[string]string, error) {
 	out, kinds := map[string]string{}, 0
 	for file, text := range t {
@@ -44,7 +44,7 @@ func schemas(t tree) (map[string]string, error) {
 	return out, nil
 }
 
-// flatten adds the schemas of the fields below s, which it takes apart. Elements of a list have the path of the list.
+// flatten adds the schemas of the fields below s to out, and removes them from s. Elements of a list have the path of the list.
 func flatten(out map[string]string, path string, s map[string]any) {
 	items, _ := s["items"].(map[string]any)
 	for _, of := range []map[string]any{s, items} {
@@ -57,11 +57,12 @@ func flatten(out map[string]string, path string, s map[string]any) {
 		delete(of, "properties")
 		delete(of, "description")
 	}
-	text, _ := json.Marshal(s) // it was decoded from JSON
+	text, _ := json.Marshal(s) // Never an error: s was decoded from JSON.
 	out[path] = string(text)
 }
 
-// comparedFields compares the fields that are read and those that contain them, and names those that are new next to them.
+// comparedFields returns lines about changes of fields, and of the fields that contain them. It also names new fields next to
+// them.
 func comparedFields(fields []string, before, after tree) (lines []string, err error) {
 	old, err := schemas(before)
 	if err != nil {

@@ -1,7 +1,5 @@
-// Package e2e shows the product on a real Kubernetes with a real HyperShift: the
-// operator installed from config/, hosted clusters of every publishing strategy,
-// and workers that reach their control plane through an edge and nothing else.
+// Package e2e tests oooi on a real Kubernetes with a real HyperShift. The operator is installed from config/. Hosted clusters use
+// every publishing strategy, and their workers reach the control plane only through an edge.
 //
-// This file says what the package is. Its functions look at the product only as
-// users and machines do; demo uses them too.
+// The functions of the package see oooi only as users and VMs do. Command demo uses them as well.
 package e2e

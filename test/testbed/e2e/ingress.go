@@ -1,5 +1,4 @@
-// This file plays the router of a hosted cluster on its workers: what OpenShift's own
-// ingress operator would run there. How connections come to it is the product's.
+// This file starts stand-ins for the router of a hosted cluster on its workers, which OpenShift's ingress operator would run.
 
 package e2e
 
@@ -18,14 +17,14 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// A GuestRouter is the guest's: its node ports, its serving certificate, and who signed that.
+// A GuestRouter is the router of a hosted cluster: its node ports, its serving certificate, and the CA of that.
 type GuestRouter struct {
 	ports         map[string]int32 // by their names: http and https
 	cert, key, ca []byte
 	domain        string // of the hosted cluster
 }
 
-// ReadGuestRouter reads what a router behind a Service of the guest would have.
+// ReadGuestRouter returns the router behind a Service of the hosted cluster.
 func ReadGuestRouter(ctx context.Context, hs *hypershift.HyperShift, h Hosted, service string) (r GuestRouter, err error) {
 	config, err := hs.GuestRESTConfig(ctx, h.Name)
 	if err != nil {
@@ -59,7 +58,7 @@ func ReadGuestRouter(ctx context.Context, hs *hypershift.HyperShift, h Hosted, s
 	return r, err
 }
 
-// Start answers with the worker's name at the worker's ports.
+// Start starts the router on a worker. It answers each request with the worker's name.
 func (r GuestRouter) Start(w *worker.Worker) error {
 	var dir string
 	for name, content := range map[string][]byte{"whoami": []byte(w.VM.Name), "tls.crt": r.cert, "tls.key": r.key} {
@@ -77,17 +76,17 @@ func (r GuestRouter) Start(w *worker.Worker) error {
 	return w.Machine.Start("router-http", nil, "busybox", "httpd", "-f", "-p", port("http"), "-h", dir)
 }
 
-// Console is the URL of a page of the hosted cluster's console, which is the name of the worker that answers.
+// Console returns the URL of a page of the hosted cluster's console. The content is the name of the worker that answers.
 func (r GuestRouter) Console(scheme string) string {
 	return scheme + "://console-openshift-console.apps." + r.domain + "/whoami"
 }
 
-// Ask gets the console's page on a machine.
+// Ask requests the console's page from machine m.
 func (r GuestRouter) Ask(ctx context.Context, m *machine.Machine, scheme string) (machine.Answer, error) {
 	return m.Ask(ctx, r.Console(scheme), nil, r.ca)
 }
 
-// AskFrom gets the console's page on a host that is not on the network.
+// AskFrom requests the console's page from a host that is not on the network.
 func (r GuestRouter) AskFrom(ctx context.Context, o Outsider, scheme string) (string, error) {
 	return o.Get(ctx, r.Console(scheme), r.ca)
 }

@@ -1,4 +1,4 @@
-// This file finds the DHCP servers of a network that would serve a VM. It accepts no offer, so it takes no lease.
+// This file finds the DHCP servers on a network that would serve a VM. It accepts no offer, and so gets no lease.
 
 package e2e
 
@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
-// Offers sends a DISCOVER for mac from the card ifname of the network namespace at
-// path, and returns the server identifiers of all servers that offer within patience, sorted.
+// Offers sends a DHCPDISCOVER for mac from interface ifname in the network namespace at path. It returns the server identifiers of
+// all servers that send an offer within patience, sorted.
 func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, patience time.Duration) ([]netip.Addr, error) {
 	question, err := dhcpv4.NewDiscovery(mac, dhcpv4.WithBroadcast(true))
 	if err != nil {
@@ -64,8 +64,7 @@ func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, pati
 	}
 }
 
-// listenAsClient listens for broadcasts to DHCP's client port on a card that has an
-// address, also next to a client that runs.
+// listenAsClient listens for broadcasts to DHCP's client port on an interface, even if a DHCP client already runs there.
 func listenAsClient(ctx context.Context, ifname string) (net.PacketConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var failed error

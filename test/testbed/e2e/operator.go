@@ -1,5 +1,4 @@
-// This file decides how the product gets onto a testbed: from config/, with the
-// images of this checkout. It changes nothing in the manifests but images.
+// This file installs oooi on a testbed from config/, with the images of this checkout. It changes only images in the manifests.
 
 package e2e
 
@@ -20,11 +19,10 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
-// Namespace is where the operator runs.
+// Namespace is the operator's namespace.
 const Namespace = "oooi-system"
 
-// InstallOperator builds the images of this checkout, applies config/default with
-// them and waits until the operator is ready.
+// InstallOperator builds the images of this checkout, applies config/default with them, and waits until the operator is ready.
 func InstallOperator(ctx context.Context, c *cluster.Cluster) error {
 	root, err := host.ProjectDir()
 	if err != nil {
@@ -33,7 +31,7 @@ func InstallOperator(ctx context.Context, c *cluster.Cluster) error {
 	return InstallFrom(ctx, c, filepath.Join(root, "config", "default"))
 }
 
-// InstallFrom is InstallOperator with the kustomization of a user, which has config/default.
+// InstallFrom does the same as InstallOperator, but applies the kustomization in dir, which contains config/default.
 func InstallFrom(ctx context.Context, c *cluster.Cluster, dir string) error {
 	if err := c.LoadImages(ctx, "oooi", "oooi-edge", "envoy"); err != nil {
 		return err
@@ -47,7 +45,7 @@ func InstallFrom(ctx context.Context, c *cluster.Cluster, dir string) error {
 	if err := c.Apply(ctx, manifest); err != nil {
 		return err
 	}
-	if wasThere { // the image's name stays when its content changes
+	if wasThere { // The name of the image does not change with its content.
 		if _, err := c.Kubectl(ctx, "-n", Namespace, "rollout", "restart", "deployment/oooi"); err != nil {
 			return err
 		}
@@ -56,8 +54,7 @@ func InstallFrom(ctx context.Context, c *cluster.Cluster, dir string) error {
 	return err
 }
 
-// Manifests are those of a kustomization, with the operator's Deployment running
-// the testbed's images and its edges told to.
+// Manifests returns the manifests of the kustomization in dir. The operator and its edges run the testbed's images.
 func Manifests(dir string) ([]byte, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
@@ -79,7 +76,7 @@ func Manifests(dir string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// runDevelopmentImages sets the operator's image and those that it gives its edges.
+// runDevelopmentImages returns manifest, the operator's Deployment, with the testbed's images for the operator and its edges.
 func runDevelopmentImages(manifest []byte) ([]byte, error) {
 	var deployment apps.Deployment
 	if err := yaml.UnmarshalStrict(manifest, &deployment); err != nil {

@@ -1,5 +1,5 @@
-// This file is a user behind the gateway of a network: a host two hops away that asks
-// the edges for names, and dials what they answer. It decides nothing about edges.
+// This file is a user behind the gateway of a network: a host two hops away that resolves names at the edges, and dials the
+// addresses.
 
 package e2e
 
@@ -25,18 +25,18 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
-// OutsideHost is the address of the host behind the gateway, and its network.
+// OutsideHost returns the address of the host behind the gateway, with the prefix length of its network.
 func OutsideHost() netip.Prefix { return netip.MustParsePrefix("10.9.0.20/24") }
 
-// An Outsider asks from a host that is not on the network.
+// An Outsider is a host that is not on the network of a hosted cluster, but behind a router on it.
 type Outsider struct {
 	lan.Router
-	// ServiceVIP is where it asks for names.
+	// ServiceVIP is the address of its DNS server.
 	ServiceVIP netip.Addr
 }
 
-// PlugOutsider attaches a router to n, with the first address of its CIDR, and a host behind
-// it. The router leads the host to what is published at bare IPs, as DHCP leads VMs.
+// PlugOutsider attaches a router to n, with the first address of n's CIDR, and a host to the router. The router has the routes to
+// addresses outside the CIDR that VMs get by DHCP.
 func PlugOutsider(ctx context.Context, c *cluster.Cluster, name string, n network.Network) (Outsider, error) {
 	gateway := netip.PrefixFrom(n.CIDR.Masked().Addr().Next(), n.CIDR.Bits())
 	r, err := c.LAN().PlugRouter(ctx, c.HostName(name), n.Attachment.VLAN, gateway, OutsideHost())
@@ -51,12 +51,12 @@ func PlugOutsider(ctx context.Context, c *cluster.Cluster, name string, n networ
 	return Outsider{r, n.ServiceVIP}, nil
 }
 
-// Settings are the annotations, without prefix, that have edges answer the outsider.
+// Settings returns the annotations, without prefix, with which edges answer o.
 func (o Outsider) Settings() map[string]string {
 	return map[string]string{"gateway": o.Address.String(), "client-networks": OutsideHost().Masked().String()}
 }
 
-// Ask asks the edges for the addresses of a name, and gives the answer's code (RFC 1035, 4.1.1) too.
+// Ask resolves a name at the edges. code is the RCODE of the answer (RFC 1035, section 4.1.1).
 func (o Outsider) Ask(ctx context.Context, name string) (addresses []netip.Addr, code int, err error) {
 	conn, err := lan.DialNetNS(o.HostNetNS)(ctx, "udp", netip.AddrPortFrom(o.ServiceVIP, 53).String())
 	if err != nil {
@@ -78,7 +78,7 @@ func (o Outsider) Ask(ctx context.Context, name string) (addresses []netip.Addr,
 	return addresses, answer.Rcode, nil
 }
 
-// Dial dials as the host does: names are those that the edges report.
+// Dial dials from the host. It resolves names at the edges.
 func (o Outsider) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -97,9 +97,8 @@ func (o Outsider) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return lan.DialNetNS(o.HostNetNS)(ctx, network, net.JoinHostPort(host, port))
 }
 
-// Nodes lists the nodes of a hosted cluster from the host, as its administrator does with
-// `oc get nodes`. guest is a way into the cluster from elsewhere; the host uses the published
-// name, if there is one.
+// Nodes lists the nodes of a hosted cluster from the host, as an administrator does with `oc get nodes`. guest is a configuration
+// of a client for the hosted cluster. The host uses the published name of the API server, if there is one.
 func (o Outsider) Nodes(ctx context.Context, guest *rest.Config) ([]core.Node, error) {
 	config := rest.CopyConfig(guest)
 	config.Dial = o.Dial
@@ -121,7 +120,7 @@ func (o Outsider) Nodes(ctx context.Context, guest *rest.Config) ([]core.Node, e
 	return list.Items, nil
 }
 
-// Get gets a page on the host, and verifies its server against ca (PEM). Any status but 200 is an error.
+// Get requests a page from the host. It verifies the server with ca, in PEM. It returns an error for each status other than 200.
 func (o Outsider) Get(ctx context.Context, url string, ca []byte) (string, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)

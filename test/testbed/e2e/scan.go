@@ -1,5 +1,4 @@
-// This file asks addresses for open ports, from inside a machine. It decides what
-// counts as an answer; what may answer is the test's to say.
+// This file finds open ports, from the network namespace of a VM.
 
 package e2e
 
@@ -20,18 +19,18 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
-// A Scan asks from the network namespace at NetNS.
+// A Scan finds open ports from the network namespace at path NetNS.
 type Scan struct {
 	NetNS string
-	// Patience with a port that says nothing.
+	// Patience is how long to wait for an answer of a port.
 	Patience time.Duration
-	// Expected are ports that must answer: they get await.Patience.
+	// Expected are ports that must answer. The Scan waits await.Patience for them.
 	Expected []uint16
-	// Parallel questions, 1 or more.
+	// Parallel is the number of ports that are tried at the same time, 1 or more.
 	Parallel int
 }
 
-// TCP are those of ports that take a connection on address, sorted.
+// TCP returns those of ports that accept a connection on address, sorted.
 func (s Scan) TCP(ctx context.Context, address netip.Addr, ports []uint16) ([]uint16, error) {
 	return s.ask(ports, func(port uint16) bool {
 		dialer := net.Dialer{Timeout: s.patience(port)}
@@ -44,8 +43,7 @@ func (s Scan) TCP(ctx context.Context, address netip.Addr, ports []uint16) ([]ui
 	})
 }
 
-// UDP are those of ports that answer any datagram on address, sorted. Each is sent a
-// question of DNS and one of NTP, which are also datagrams like any other.
+// UDP returns those of ports that answer a datagram on address, sorted. It sends a DNS request and an NTP request to each port.
 func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]uint16, error) {
 	name, err := new(dns.Msg).SetQuestion("scan.invalid.", dns.TypeA).Pack()
 	if err != nil {
@@ -72,11 +70,11 @@ func (s Scan) UDP(ctx context.Context, address netip.Addr, ports []uint16) ([]ui
 				_, err = conn.Read(make([]byte, 512))
 			}
 		}
-		return err == nil // an ICMP refusal is an error here
+		return err == nil // An ICMP error, port unreachable, is an error of the socket.
 	})
 }
 
-// patience is how long to wait for an answer of a port.
+// patience returns how long to wait for an answer of a port.
 func (s Scan) patience(port uint16) time.Duration {
 	if slices.Contains(s.Expected, port) {
 		return await.Patience
@@ -84,8 +82,8 @@ func (s Scan) patience(port uint16) time.Duration {
 	return s.Patience
 }
 
-// ask asks every port on threads in the namespace. A socket belongs to the thread
-// that makes it, so each asker stays on its own.
+// ask returns those of ports for which open returns true. It calls open on threads in the namespace. A socket is in the namespace of
+// the thread that creates it, so each goroutine stays on its thread.
 func (s Scan) ask(ports []uint16, open func(uint16) bool) ([]uint16, error) {
 	next := make(chan uint16)
 	go func() {
@@ -118,13 +116,13 @@ func (s Scan) ask(ports []uint16, open func(uint16) bool) ([]uint16, error) {
 		})
 	}
 	all.Wait()
-	for range next { // when no asker could enter
+	for range next { // No goroutine could enter the namespace.
 	}
 	slices.Sort(found)
 	return found, failed
 }
 
-// Every is all ports.
+// Every returns all ports.
 func Every() []uint16 {
 	ports := make([]uint16, 0, 65535)
 	for p := 1; p <= 65535; p++ {
@@ -133,7 +131,7 @@ func Every() []uint16 {
 	return ports
 }
 
-// Some are ports: those that servers usually have, those of node ports, and each 16th of the others.
+// Some returns a selection of ports: those up to 10300, node ports, and every 16th of the others.
 func Some() []uint16 {
 	return slices.DeleteFunc(Every(), func(p uint16) bool { return p > 10300 && (p < 30000 || p > 32767) && p%16 != 0 })
 }

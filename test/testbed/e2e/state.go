@@ -1,5 +1,4 @@
-// This file reads what the product says about a hosted cluster and what it has made
-// for it. It changes nothing.
+// This file reads what oooi reports about a hosted cluster, and the objects that it has created for it. It also sets annotations.
 
 package e2e
 
@@ -26,29 +25,29 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
-// What users rely on.
+// The names that users rely on.
 const (
-	// Prefix of all annotations.
+	// Prefix is the prefix of all annotations.
 	Prefix = "hostedcluster.densityops.com/"
-	// Annotation opts in.
+	// Annotation is the annotation with which a HostedCluster opts in.
 	Annotation = Prefix + "network"
-	// Condition says on the HostedCluster how it goes.
+	// Condition is the type of oooi's condition on the HostedCluster.
 	Condition = "hostedcluster.densityops.com/NetworkReady"
 )
 
-// ourOwn selects objects of the product with the value name of the label for names.
+// ourOwn selects objects of oooi whose label app.kubernetes.io/name has the value name.
 func ourOwn(name string) client.MatchingLabels {
 	return client.MatchingLabels{"app.kubernetes.io/part-of": "oooi", "app.kubernetes.io/name": name}
 }
 
-// A Hosted is one hosted cluster, looked at from the management cluster.
+// A Hosted is one hosted cluster, seen from the management cluster.
 type Hosted struct {
 	Cluster *cluster.Cluster
 	Client  client.Client
 	Name    string
 }
 
-// NewHosted looks at the hosted cluster called name, whether it is there or not.
+// NewHosted returns the hosted cluster with this name. It need not exist.
 func NewHosted(c *cluster.Cluster, name string) (Hosted, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
@@ -62,10 +61,10 @@ func NewHosted(c *cluster.Cluster, name string) (Hosted, error) {
 	return Hosted{Cluster: c, Client: cl, Name: name}, err
 }
 
-// Namespace is the control plane's.
+// Namespace returns the control plane namespace.
 func (h Hosted) Namespace() string { return hypershift.ControlPlaneNamespace(h.Name) }
 
-// Condition is the product's on the HostedCluster; the zero value while there is none.
+// Condition returns oooi's condition on the HostedCluster. It is zero if there is none.
 func (h Hosted) Condition(ctx context.Context) (meta.Condition, error) {
 	var hc hyperv1.HostedCluster
 	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: hypershift.Namespace, Name: h.Name}, &hc); err != nil {
@@ -79,13 +78,12 @@ func (h Hosted) Condition(ctx context.Context) (meta.Condition, error) {
 	return meta.Condition{}, nil
 }
 
-// Annotate sets the opt-in; "" removes it.
+// Annotate sets the annotation that opts in; "" removes it.
 func (h Hosted) Annotate(ctx context.Context, value string) error {
 	return h.Set(ctx, map[string]string{"network": value})
 }
 
-// Set sets annotations of oooi on the HostedCluster, by their names without prefix;
-// "" removes one.
+// Set sets annotations of oooi on the HostedCluster, by their names without prefix. The value "" removes one.
 func (h Hosted) Set(ctx context.Context, settings map[string]string) error {
 	annotations := map[string]any{}
 	for key, value := range settings {
@@ -102,7 +100,7 @@ func (h Hosted) Set(ctx context.Context, settings map[string]string) error {
 	return h.Client.Patch(ctx, hc, client.RawPatch("application/merge-patch+json", body))
 }
 
-// Plan is the one in force.
+// Plan returns the plan in force.
 func (h Hosted) Plan(ctx context.Context) (network.Plan, error) {
 	var cm core.ConfigMap
 	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: h.Namespace(), Name: "oooi-plan"}, &cm); err != nil {
@@ -112,34 +110,31 @@ func (h Hosted) Plan(ctx context.Context) (network.Plan, error) {
 	return plan, json.Unmarshal([]byte(cm.Data["plan.json"]), &plan)
 }
 
-// Edges are the edges' Deployments.
+// Edges returns the Deployments of edges.
 func (h Hosted) Edges(ctx context.Context) ([]apps.Deployment, error) {
 	var list apps.DeploymentList
 	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ourOwn("oooi-edge"))
 	return list.Items, err
 }
 
-// Leases are those that the edges gave to machines.
+// Leases returns the Lease objects of the DHCP leases that edges gave to VMs.
 func (h Hosted) Leases(ctx context.Context) ([]coordination.Lease, error) {
 	var list coordination.LeaseList
 	err := h.Client.List(ctx, &list, client.InNamespace(h.Namespace()), ourOwn("dhcp"))
 	return list.Items, err
 }
 
-// kinds that the product could leave in a control plane namespace, whether it makes
-// them or not.
+// kinds are kinds of which oooi might leave objects in a control plane namespace.
 const kinds = "configmaps,secrets,services,pods,deployments,replicasets,serviceaccounts,roles,rolebindings,leases,networkpolicies,poddisruptionbudgets,network-attachment-definitions,endpointslices"
 
-// Owned are the names of everything of the product's in the control plane
-// namespace, as "kind/name".
+// Owned returns the names of all objects of oooi in the control plane namespace, as "kind/name".
 func (h Hosted) Owned(ctx context.Context) ([]string, error) {
 	out, err := h.Cluster.Kubectl(ctx, "-n", h.Namespace(), "get", kinds, "-l", "app.kubernetes.io/part-of=oooi", "-o", "name", "--ignore-not-found")
 	return strings.Fields(string(out)), err
 }
 
-// WaitEdges waits until there are the plan's edges and every one is available: it
-// serves DHCP, DNS and what is published so far. What HyperShift publishes later
-// follows.
+// WaitEdges waits until all edges of the plan exist and are available: they serve DHCP, DNS, and the endpoints that HyperShift has
+// published so far.
 func (h Hosted) WaitEdges(ctx context.Context) error {
 	said := "there is no plan"
 	err := Until(ctx, func(ctx context.Context) (bool, error) {
@@ -170,13 +165,13 @@ func (h Hosted) WaitEdges(ctx context.Context) error {
 	return nil
 }
 
-// Available says whether the edge serves, as its Deployment asks for it now.
+// Available reports whether the edge of a Deployment is available in its current version.
 func Available(edge apps.Deployment) bool {
 	s := edge.Status
 	return s.ObservedGeneration >= edge.Generation && s.AvailableReplicas > 0 && s.UpdatedReplicas == s.Replicas && s.UnavailableReplicas == 0
 }
 
-// WaitReady waits until the condition is True: all that HyperShift published is served.
+// WaitReady waits until the condition is True: edges serve everything that nodes need.
 func (h Hosted) WaitReady(ctx context.Context) error {
 	var c meta.Condition
 	err := Until(ctx, func(ctx context.Context) (_ bool, err error) {
@@ -189,7 +184,7 @@ func (h Hosted) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// WaitReason waits until the condition says that reason.
+// WaitReason waits until the condition has this status and reason.
 func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, reason string) error {
 	var c meta.Condition
 	err := Until(ctx, func(ctx context.Context) (_ bool, err error) {
@@ -202,7 +197,7 @@ func (h Hosted) WaitReason(ctx context.Context, status meta.ConditionStatus, rea
 	return nil
 }
 
-// Until calls done until it returns true, or await.Patience is over. Then it returns the last error.
+// Until calls done until it returns true. After await.Patience, it returns the last error of done.
 func Until(ctx context.Context, done func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()

@@ -1,4 +1,4 @@
-// The output of commands.
+// This file runs commands and reads their output.
 
 package host
 
@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// Output runs a command; its error says what the command wrote to stderr.
+// Output runs cmd and returns its standard output. An error contains its standard error.
 func Output(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		words := cmd.Args
 		if i := slices.Index(words, "--"); i >= 0 {
-			words = words[i+1:] // what nsenter was to run
+			words = words[i+1:] // the command that nsenter runs
 		}
 		err = fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, bytes.TrimSpace(exit.Stderr))
 	}

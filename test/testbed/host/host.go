@@ -1,5 +1,5 @@
-// Package host is what the testbed uses of this machine: where files are, locks between processes,
-// the output of commands, and Debian packages. It knows nothing of clusters.
+// Package host contains what the testbed needs from this host: the paths of files, locks between processes, the output of commands,
+// and Debian packages.
 package host
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CacheDir holds what is built once and used again: $OOOI_CACHE/testbed, else under the
-// user's cache directory.
+// CacheDir returns the directory for what is built once and used again: $OOOI_CACHE/testbed, else one below the user's cache
+// directory.
 func CacheDir() string {
 	if d := os.Getenv("OOOI_CACHE"); d != "" {
 		return filepath.Join(d, "testbed")
@@ -23,8 +23,7 @@ func CacheDir() string {
 	return filepath.Join(d, "oooi", "testbed")
 }
 
-// ProjectDir is the root of this checkout, found upwards from the working directory. The testbed builds from its
-// sources, and is an error outside of it.
+// ProjectDir returns the root of this checkout. It is the working directory or one above. Otherwise ProjectDir returns an error.
 func ProjectDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -41,7 +40,7 @@ func ProjectDir() (string, error) {
 	}
 }
 
-// ReplaceLink makes path a symbolic link to target, whatever it was before.
+// ReplaceLink makes path a symbolic link to target. It replaces an existing file.
 func ReplaceLink(target, path string) error {
 	if now, err := os.Readlink(path); err == nil && now == target {
 		return nil

@@ -1,4 +1,4 @@
-// Locks that are files: they hold between processes.
+// This file has locks between processes, which are files.
 
 package host
 
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Lock waits until no other process holds the lock file, and calls waiting each second meanwhile, unless it is nil. The
-// holder may remove the file.
+// Lock takes the lock of the file at path, and waits until no other process holds it. If waiting is not nil, Lock calls it each
+// second while it waits. The process with the lock may remove the file.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 	}
 }
 
-// isStill says whether the file is the one at path, and not one removed since.
+// isStill reports whether file is still the one at path, and was not removed.
 func isStill(file *os.File, path string) bool {
 	held, err := file.Stat()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Debian packages that a testbed wants on the host. It installs what is missing
-// and removes nothing.
+// This file installs the Debian packages that a testbed needs on the host.
 
 package host
 
@@ -12,9 +11,8 @@ import (
 	"strings"
 )
 
-// EnsurePackages installs the Debian packages that are missing, and says so. Without
-// root or apt-get it is an error that names them. On other systems, those without
-// dpkg, nothing is looked at.
+// EnsurePackages installs missing Debian packages, and logs it. Without root or apt-get, it returns an error that names them. On
+// systems without dpkg, it does nothing.
 func EnsurePackages(ctx context.Context, log io.Writer, packages ...string) error {
 	if _, err := exec.LookPath("dpkg-query"); err != nil {
 		return nil
@@ -38,7 +36,7 @@ func EnsurePackages(ctx context.Context, log io.Writer, packages ...string) erro
 	if err := apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...); err == nil {
 		return nil
 	}
-	if err := apt(ctx, "update"); err != nil { // the package lists may be old, or not there
+	if err := apt(ctx, "update"); err != nil { // The package lists may be old or missing.
 		return err
 	}
 	return apt(ctx, append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
@@ -46,7 +44,7 @@ func EnsurePackages(ctx context.Context, log io.Writer, packages ...string) erro
 
 func apt(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q"}, args...)...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1") // RUNLEVEL=1: services are not started
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1") // With RUNLEVEL=1, services are not started.
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, out)
 	}

@@ -1,5 +1,5 @@
-// Run compiles a command of this module, shows how far it is, and becomes it. It stands for `go run`, which says
-// nothing for minutes on a machine with an empty cache.
+// Command run compiles a command of this module, shows the progress, and replaces itself by the command. It is used instead of
+// `go run`, which prints nothing for minutes on a host with an empty cache.
 //
 //	go -C test/testbed run ./cmd/run ./demo up
 package main
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(1)
 }
 
-// build compiles a package into bin/ of the project. It says nothing when that takes no time: go links nothing
-// where the program there is up to date.
+// build compiles a package into bin/ of the project, and returns the path of the program. It prints nothing if the program is
+// up to date.
 func build(ctx context.Context, pkg string) (string, error) {
 	path, err := filepath.Abs(filepath.Join("..", "..", "bin", filepath.Base(pkg)))
 	if err != nil {

@@ -1,5 +1,4 @@
-// testbed is the command line of the testbed: it parses arguments and calls the
-// packages that do the work.
+// Command testbed is the command line of the testbed. It parses arguments, and calls the packages that do the work.
 package main
 
 import (
@@ -28,7 +27,7 @@ func main() {
 	root := &cobra.Command{
 		Use:              "testbed",
 		Short:            "A real Kubernetes in namespaces of this machine",
-		TraverseChildren: true, // --name stands before the verb, whose arguments may be another program's
+		TraverseChildren: true, // --name comes before the subcommand, whose arguments may be those of another program.
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 	}
@@ -38,7 +37,7 @@ func main() {
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
 	switch {
-	case errors.As(err, &exit) && len(exit.Stderr) == 0: // the program that was run has said it
+	case errors.As(err, &exit) && len(exit.Stderr) == 0: // The program that was run has printed the error.
 		os.Exit(exit.ExitCode())
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "testbed:", err)
@@ -225,7 +224,7 @@ func nodeVerb(name *string, verb, short string, do func(*cluster.Cluster, int) e
 	}
 }
 
-// inside is a verb that runs a program with the terminal of the caller.
+// inside returns verb as a subcommand that runs a program on the terminal of the user. command returns the program.
 func inside(name *string, verb *cobra.Command, command func(*cluster.Cluster, context.Context, []string) *exec.Cmd) *cobra.Command {
 	verb.DisableFlagParsing = true
 	verb.Args = cobra.MinimumNArgs(1)

@@ -1,4 +1,4 @@
-// The verb that measures. It parses arguments.
+// This file parses the arguments of `testbed measure`.
 
 package main
 
@@ -18,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/lease"
 )
 
-// measureCommand measures from a network namespace until it is interrupted, and prints the
-// report as JSON.
+// measureCommand returns the command that measures from a network namespace until it is interrupted, and prints the report as
+// JSON.
 func measureCommand() *cobra.Command {
 	var (
 		o      measure.Options
@@ -74,11 +74,11 @@ func measureCommand() *cobra.Command {
 	flags.StringVar(&renew, "renew", "", "network namespace and `NETNS:CARD` on the VLAN that no DHCP client holds: it gets a lease, which is renewed")
 	flags.DurationVar(&o.Every, "every", 50*time.Millisecond, "interval of new connections and questions")
 	flags.DurationVar(&length, "for", 0, "how long; 0 until interrupted")
-	_ = verb.MarkFlagRequired("from") // it is defined right above
+	_ = verb.MarkFlagRequired("from") // The flag exists.
 	return verb
 }
 
-// named is the path of a network namespace that is named or a path.
+// named returns the path of a network namespace. netns is its name or its path.
 func named(netns string) string {
 	if filepath.IsAbs(netns) {
 		return netns
