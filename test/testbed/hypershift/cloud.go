@@ -1,5 +1,6 @@
-// This file plays the part of KubeVirt's cloud controller manager that concerns the ingress of a hosted cluster: load balancers. HyperShift's own
-// configuration operator then writes the EndpointSlices of the copy.
+// This file is a stand-in for the part of KubeVirt's cloud controller manager that concerns the ingress of a hosted cluster: load balancers. It
+// copies a Service of type LoadBalancer into the control plane namespace. HyperShift's own configuration operator then writes the EndpointSlices
+// of the copy.
 package hypershift
 
 import (
@@ -17,16 +18,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// guestLoadBalancer is what the ingress operator makes where its router is published by a load balancer: the Service, without a router behind it.
+// guestLoadBalancer is the Service that the ingress operator creates if its router is published by a load balancer. No router is behind it.
 //
 //go:embed manifests/guest-load-balancer.yaml
 var guestLoadBalancer []byte
 
-// clusterLabel is the label that HyperShift's configuration operator selects the copies of its hosted cluster with. The HostedControlPlane has its value.
+// clusterLabel is the label with which HyperShift's configuration operator selects the copies of its hosted cluster. Its value is in the
+// HostedControlPlane.
 const clusterLabel = "cluster.x-k8s.io/cluster-name"
 
-// BalanceIngress publishes the router of a hosted cluster by a load balancer: the Service inside, and the cloud controller's copy of it in the
-// control plane namespace. It returns the copy. The hosted cluster must be bootstrapped.
+// BalanceIngress publishes the router of a hosted cluster by a load balancer. It creates the Service in the hosted cluster, and the copy of it in
+// the control plane namespace, and returns the copy. The hosted cluster must be bootstrapped.
 func (h *HyperShift) BalanceIngress(ctx context.Context, name string) (*corev1.Service, error) {
 	if err := h.guestApply(ctx, name, guestLoadBalancer); err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func (h *HyperShift) BalanceIngress(ctx context.Context, name string) (*corev1.S
 		return nil, err
 	}
 	made := balanced(*router, hcp.Namespace, hcp.Labels[clusterLabel], hcp.Spec.InfraID)
-	// Looked up first: to create one that exists fails for its HealthCheckNodePort, which is taken.
+	// Get comes first: a create request for an existing Service fails because its HealthCheckNodePort is in use.
 	var there corev1.Service
 	if err := h.client.Get(ctx, client.ObjectKeyFromObject(made), &there); !apierrors.IsNotFound(err) {
 		return &there, err
@@ -59,8 +61,8 @@ func (h *HyperShift) BalanceIngress(ctx context.Context, name string) (*corev1.S
 	return made, err
 }
 
-// balanced is what the cloud controller makes from a Service of type LoadBalancer of a hosted cluster, as HyperShift configures it: without a
-// selector, with the node ports as target ports, and with a name made of the Service's uid.
+// balanced returns the copy of s, a Service of type LoadBalancer in a hosted cluster, as the cloud controller creates it with HyperShift's
+// configuration. The copy has no selector, the node ports as target ports, and a name that contains the UID of s.
 func balanced(s corev1.Service, namespace, cluster, infraID string) *corev1.Service {
 	name := "a" + strings.ReplaceAll(string(s.UID), "-", "")
 	out := &corev1.Service{

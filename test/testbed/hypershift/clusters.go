@@ -1,5 +1,4 @@
-// This file creates and destroys hosted clusters with HyperShift's own command line, and waits for them. It decides the arguments;
-// HyperShift does the rest.
+// This file creates and destroys hosted clusters with HyperShift's own command line, and waits for them.
 package hypershift
 
 import (
@@ -20,22 +19,22 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/lan"
 )
 
-// HostedClusterOptions say what is asked of `hypershift create cluster kubevirt`.
+// HostedClusterOptions are the arguments for `hypershift create cluster kubevirt`, and for the network of the VMs.
 type HostedClusterOptions struct {
 	Name           string            // of the HostedCluster and its NodePool, in Namespace
 	Strategy       Strategy          // "" means LoadBalancerIP
-	BaseDomain     string            // of its names; "" means none: apps by way of the management cluster's domain
-	VLAN           int               // 1 to 4094: the NAD vlan<VLAN> is made in its control plane namespace and its VMs sit on it; 0 makes none
-	Networks       []string          // NADs of its VMs as namespace/name, made by others or by no one; with VLAN, after it
-	DefaultNetwork bool              // its VMs sit on the pod network too
-	MachineCIDR    netip.Prefix      // the VLAN's; the zero value names none
-	Replicas       int               // VMs; 0 makes an empty NodePool
+	BaseDomain     string            // of its names; "": none, and *.apps is a subdomain of the management cluster's domain
+	VLAN           int               // 1 to 4094: VMs are on NAD vlan<VLAN>, which is created in the control plane namespace; 0: no such NAD
+	Networks       []string          // NADs of its VMs as namespace/name, which are not created; they follow that of VLAN
+	DefaultNetwork bool              // true: its VMs are also on the pod network
+	MachineCIDR    netip.Prefix      // CIDR of the VLAN; zero: not set
+	Replicas       int               // number of VMs
 	Annotations    map[string]string // of the HostedCluster
-	Flags          []string          // further flags of the CLI, which win
-	Mini           bool              // no more of its control plane runs than MiniKeep
+	Flags          []string          // further flags of the command line, which override others
+	Mini           bool              // true: only the components in MiniKeep run
 }
 
-// networks are the NADs of the cluster's VMs.
+// networks returns the NADs of the cluster's VMs, as namespace/name.
 func (o HostedClusterOptions) networks() []string {
 	if o.VLAN == 0 {
 		return o.Networks
@@ -43,15 +42,15 @@ func (o HostedClusterOptions) networks() []string {
 	return append([]string{networkName(ControlPlaneNamespace(o.Name), o.VLAN)}, o.Networks...)
 }
 
-// networkName is "namespace/name" of a VLAN's NAD.
+// networkName returns the NAD of a VLAN, as namespace/name.
 func networkName(namespace string, vlan int) string { return fmt.Sprintf("%s/vlan%d", namespace, vlan) }
 
-// ControlPlaneNamespace is where the control plane of a HostedCluster of Namespace runs.
+// ControlPlaneNamespace returns the control plane namespace of the HostedCluster with this name in Namespace.
 func ControlPlaneNamespace(name string) string {
 	return Namespace + "-" + strings.ReplaceAll(name, ".", "-")
 }
 
-// Create makes a hosted cluster; it returns when HyperShift has been asked for it. That one of the name exists is an error.
+// Create creates the HostedCluster and the NodePool, and does not wait for HyperShift. It returns an error if the HostedCluster exists.
 func (h *HyperShift) Create(ctx context.Context, o HostedClusterOptions) error {
 	if o.Strategy == "" {
 		o.Strategy = LoadBalancerIP
@@ -81,13 +80,14 @@ func (h *HyperShift) Create(ctx context.Context, o HostedClusterOptions) error {
 	return nil
 }
 
-// prepareNamespace makes the control plane namespace before HyperShift does, where it must hold something: the operator takes it over as it is.
+// prepareNamespace creates the control plane namespace before HyperShift does, if it must contain objects. HyperShift's operator uses an existing
+// namespace as it is.
 func (h *HyperShift) prepareNamespace(ctx context.Context, o HostedClusterOptions) error {
 	if o.VLAN == 0 && !o.Mini {
 		return nil
 	}
 	labels := values{}
-	if o.Mini { // the webhook depends on it
+	if o.Mini { // The webhook reads this label.
 		labels["testbed.oooi/mini"] = ""
 	}
 	name := ControlPlaneNamespace(o.Name)
@@ -99,12 +99,12 @@ func (h *HyperShift) prepareNamespace(ctx context.Context, o HostedClusterOption
 	return err
 }
 
-// MakeNetwork makes the NAD of a VLAN in a namespace that is there, and gives its name as namespace/name.
+// MakeNetwork creates the NAD of a VLAN in an existing namespace, and returns its name as namespace/name.
 func (h *HyperShift) MakeNetwork(ctx context.Context, namespace string, vlan int) (string, error) {
 	return networkName(namespace, vlan), h.apply(ctx, attachment(namespace, vlan))
 }
 
-// CreateNodePool adds a NodePool to a hosted cluster, with VMs on one network (namespace/name) and nowhere else.
+// CreateNodePool adds a NodePool to a hosted cluster. Its VMs are only on one network, the NAD network (namespace/name).
 func (h *HyperShift) CreateNodePool(ctx context.Context, cluster, name, network string, replicas int) error {
 	_, err := h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "create", "nodepool", "kubevirt", "--cluster-name", cluster,
 		"--namespace", Namespace, "--name", name, "--replicas", fmt.Sprint(replicas),
@@ -123,7 +123,7 @@ func (h *HyperShift) apply(ctx context.Context, objects ...any) error {
 	return h.cluster.Apply(ctx, manifest)
 }
 
-// attachment is the NAD of a VLAN as an administrator writes it for VMs: a tagged bridge port, addresses left to the network.
+// attachment returns the NAD of a VLAN as an administrator writes it for VMs: a tagged bridge port without IPAM.
 func attachment(namespace string, vlan int) any {
 	name := fmt.Sprintf("vlan%d", vlan)
 	config := fmt.Sprintf(`{"cniVersion": "0.3.1", "name": %q, "type": "bridge", "bridge": %q, "vlan": %d}`, name, lan.Bridge, vlan)
@@ -133,7 +133,7 @@ func attachment(namespace string, vlan int) any {
 	}
 }
 
-// WaitEndpoint waits until the API server's address and port are known, which is long before it serves, and gives them.
+// WaitEndpoint waits until HyperShift has published the API server's address and port, and returns them. The API server starts much later.
 func (h *HyperShift) WaitEndpoint(ctx context.Context, name string) (host string, port int32, err error) {
 	err = h.wait(ctx, name, "its endpoint", func(hc *hyperv1.HostedCluster) bool {
 		host, port = hc.Status.ControlPlaneEndpoint.Host, hc.Status.ControlPlaneEndpoint.Port
@@ -145,7 +145,7 @@ func (h *HyperShift) WaitEndpoint(ctx context.Context, name string) (host string
 	return host, port, err
 }
 
-// WaitAvailable waits until HyperShift calls the cluster available.
+// WaitAvailable waits until HyperShift reports that the hosted cluster is available.
 func (h *HyperShift) WaitAvailable(ctx context.Context, name string) error {
 	err := h.wait(ctx, name, "it to be available", func(hc *hyperv1.HostedCluster) bool {
 		return meta.IsStatusConditionTrue(hc.Status.Conditions, string(hyperv1.HostedClusterAvailable))
@@ -156,7 +156,7 @@ func (h *HyperShift) WaitAvailable(ctx context.Context, name string) error {
 	return err
 }
 
-// wait waits for a state of the HostedCluster; when it does not come, the error says what the conditions said last.
+// wait waits until done returns true for the HostedCluster. what names that state for errors, which also contain the last conditions.
 func (h *HyperShift) wait(ctx context.Context, name string, what string, done func(*hyperv1.HostedCluster) bool) error {
 	var hc hyperv1.HostedCluster
 	err := poll(ctx, await.Patience, fmt.Sprintf("HostedCluster %s, %s", name, what), func(ctx context.Context) (bool, error) {
@@ -177,9 +177,9 @@ func (h *HyperShift) wait(ctx context.Context, name string, what string, done fu
 	return fmt.Errorf("%w\n%s", err, strings.Join(said, "\n"))
 }
 
-// Destroy destroys a hosted cluster with HyperShift's command line and returns when its control plane namespace and its volumes are gone.
-// What the hosted cluster's own operators would clean up in a cloud is left out (--destroy-cloud-resources=false): there is none. The API
-// server would take its time to drain (70 s, then 135 s of grace): its pod is not waited for.
+// Destroy destroys a hosted cluster with HyperShift's command line, and returns when its control plane namespace and its volumes no longer exist.
+// It sets --destroy-cloud-resources=false, because there is no cloud. It does not wait until the API server has drained (70 s, and then a grace
+// period of 135 s), but deletes its pod immediately.
 func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	done, stop := context.WithCancel(ctx)
 	defer stop()
@@ -187,7 +187,7 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	if err := h.waitControlPlane(ctx, name); err != nil {
 		return err
 	}
-	// Its update of the HostedCluster fails if HyperShift's operator changes it in the same moment.
+	// The command line's update of the HostedCluster fails if HyperShift's operator changes the object at the same time.
 	var err error
 	for range 3 {
 		if _, err = h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "destroy", "cluster", "kubevirt",
@@ -226,8 +226,8 @@ func (h *HyperShift) Destroy(ctx context.Context, name string) error {
 	return err
 }
 
-// waitControlPlane waits until HyperShift has created the HostedControlPlane, for a minute at most. A HostedCluster that is
-// deleted while HyperShift creates its namespace leaves the namespace behind: its operator does not see it yet.
+// waitControlPlane waits until HyperShift has created the HostedControlPlane, for at most a minute. If a HostedCluster is deleted while
+// HyperShift creates its namespace, the namespace remains, because HyperShift's operator does not see it yet.
 func (h *HyperShift) waitControlPlane(ctx context.Context, name string) error {
 	var hc hyperv1.HostedCluster
 	err := poll(ctx, time.Minute, "HostedControlPlane of "+name, func(ctx context.Context) (bool, error) {
@@ -245,7 +245,7 @@ func (h *HyperShift) waitControlPlane(ctx context.Context, name string) error {
 	return err
 }
 
-// remains is why a namespace is still there.
+// remains says why n still exists.
 func remains(n corev1.Namespace) string {
 	if n.DeletionTimestamp.IsZero() {
 		return fmt.Sprintf("it was created at %v, and nothing deletes it", n.CreationTimestamp)
@@ -259,7 +259,7 @@ func remains(n corev1.Namespace) string {
 	return strings.Join(said, "\n")
 }
 
-// hurry ends API server pods of the namespace that are being deleted, until ctx ends.
+// hurry ends the grace period of pods of the API server in namespace that are being deleted. It continues until ctx ends.
 func (h *HyperShift) hurry(ctx context.Context, namespace string) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

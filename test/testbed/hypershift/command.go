@@ -1,4 +1,4 @@
-// The command `testbed hypershift`: the package's functions by name. It decides nothing but defaults.
+// This file has the command `testbed hypershift`, with a subcommand for each function of the package.
 package hypershift
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
-// Command is `testbed hypershift`, for the cluster of that name.
+// Command returns the command `testbed hypershift` for the cluster with this name.
 func Command(name *string) *cobra.Command {
 	cmd := &cobra.Command{Use: "hypershift", Short: "HyperShift: install it, make and destroy hosted clusters"}
 	attach := func(cmd *cobra.Command) (*HyperShift, error) {

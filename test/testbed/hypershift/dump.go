@@ -1,5 +1,5 @@
-// A hosted cluster as a story's objects.yaml (test/scenarios): what the product reads of what HyperShift wrote. It decides what is left out: secrets
-// are never read, and what differs between two runs without meaning anything goes.
+// This file writes a hosted cluster as objects.yaml of a story (test/scenarios): the fields that oooi reads of objects that HyperShift wrote. It
+// reads no Secrets. It leaves out what differs between two runs and does not matter.
 package hypershift
 
 import (
@@ -13,7 +13,7 @@ import (
 
 const passthroughService = "default-ingress-passthrough-service-"
 
-// Dump is the HostedCluster with its NodePools, what its control plane publishes, its VMs and their networks, and the nodes: YAML documents.
+// Dump returns YAML documents: the HostedCluster with its NodePools, what its control plane publishes, its VMs and their networks, and the nodes.
 func (h *HyperShift) Dump(ctx context.Context, name string) ([]byte, error) {
 	ns := ControlPlaneNamespace(name)
 	var all []unstructured.Unstructured
@@ -42,7 +42,7 @@ func (h *HyperShift) Dump(ctx context.Context, name string) ([]byte, error) {
 	return documents(docs...)
 }
 
-// told says whether o is part of the story of the hosted cluster called name.
+// told reports whether o belongs to the story of the hosted cluster with this name.
 func told(o unstructured.Unstructured, name string, all []unstructured.Unstructured) bool {
 	switch o.GetKind() {
 	case "HostedCluster":
@@ -51,7 +51,7 @@ func told(o unstructured.Unstructured, name string, all []unstructured.Unstructu
 		return text(o, "spec", "clusterName") == name
 	case "Service":
 		return published(o, all)
-	case "EndpointSlice": // those of pods have nothing that their Service does not have
+	case "EndpointSlice": // Those of Services with a selector add nothing to their Service.
 		return strings.HasPrefix(o.GetLabels()["kubernetes.io/service-name"], passthroughService)
 	case "NetworkAttachmentDefinition":
 		return o.GetLabels()["app.kubernetes.io/part-of"] == "" && slices.ContainsFunc(all, func(other unstructured.Unstructured) bool {
@@ -63,7 +63,7 @@ func told(o unstructured.Unstructured, name string, all []unstructured.Unstructu
 	return true
 }
 
-// published says whether machines may have to reach a Service: by itself, by a Route, or by a user's annotation.
+// published reports whether VMs may have to reach a Service: directly, through a Route, or because of a user's annotation.
 func published(s unstructured.Unstructured, all []unstructured.Unstructured) bool {
 	if text(s, "spec", "type") != "ClusterIP" || strings.HasPrefix(s.GetName(), passthroughService) || len(ours(s)) > 0 {
 		return true
@@ -111,7 +111,7 @@ func trim(o unstructured.Unstructured) unstructured.Unstructured {
 	return o
 }
 
-// ours are the product's annotations.
+// ours returns the annotations of oooi.
 func ours(o unstructured.Unstructured) map[string]string {
 	annotations := o.GetAnnotations()
 	for key := range annotations {

@@ -1,5 +1,5 @@
-// Inside a hosted cluster: clients that reach its API server, and the cluster version operator's part. It applies what that operator and the
-// ingress operator would and leaves everything else to the hosted cluster's own operators.
+// This file has clients for the API server of a hosted cluster. It applies what the cluster version operator and the ingress operator would apply
+// there. Everything else is done by the hosted cluster's own operators.
 package hypershift
 
 import (
@@ -35,19 +35,19 @@ import (
 //go:embed guest-crds.txt
 var guestCRDs string
 
-// hostedIngress is what the ingress operator makes where its router is published at node ports, as on KubeVirt: the Service, without a router behind
-// it. HyperShift reads the port from it.
+// hostedIngress is the Service that the ingress operator creates if its router is published at node ports, as on KubeVirt. No router is
+// behind it. HyperShift reads the port from it.
 //
 //go:embed manifests/guest-ingress.yaml
 var hostedIngress []byte
 
-// guestNamespaces are made by the cluster version operator; the hosted cluster's configuration operator writes into them.
+// guestNamespaces lists the namespaces that the cluster version operator creates. The hosted cluster's configuration operator writes into them.
 //
 //go:embed guest-namespaces.txt
 var guestNamespaces string
 
-// GuestKubeconfig is the administrator's of a hosted cluster, as HyperShift made it, except for one thing: a published host name that resolves
-// nowhere here is dialled at the address of the Service behind it. Its server can be reached inside the testbed's network namespace only.
+// GuestKubeconfig returns the administrator's kubeconfig of a hosted cluster, as HyperShift wrote it, with one change. A published host name does
+// not resolve here, so it is replaced by the address of the Service. The server can be reached only inside the testbed's network namespace.
 func (h *HyperShift) GuestKubeconfig(ctx context.Context, name string) ([]byte, error) {
 	var s corev1.Secret
 	if err := h.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name + "-admin-kubeconfig"}, &s); err != nil {
@@ -65,7 +65,7 @@ func (h *HyperShift) GuestKubeconfig(ctx context.Context, name string) ([]byte, 
 	return clientcmd.Write(*config)
 }
 
-// resolve replaces a host name in c.Server by an address, and keeps the name for TLS.
+// resolve replaces a host name in c.Server by an address, and sets the name as the TLS server name.
 func (h *HyperShift) resolve(ctx context.Context, name string, c *clientcmdapi.Cluster) error {
 	server, err := url.Parse(c.Server)
 	if err != nil {
@@ -91,7 +91,7 @@ func (h *HyperShift) resolve(ctx context.Context, name string, c *clientcmdapi.C
 	return nil
 }
 
-// GuestRESTConfig is the administrator's of a hosted cluster, usable from the host's network namespace.
+// GuestRESTConfig returns the administrator's configuration of clients for a hosted cluster. It works from the host's network namespace.
 func (h *HyperShift) GuestRESTConfig(ctx context.Context, name string) (*rest.Config, error) {
 	kubeconfig, err := h.GuestKubeconfig(ctx, name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (h *HyperShift) GuestRESTConfig(ctx context.Context, name string) (*rest.Co
 	return config, nil
 }
 
-// GuestKubectl runs kubectl as the administrator of a hosted cluster, and returns its output; an error has its standard error.
+// GuestKubectl runs kubectl as the administrator of a hosted cluster, and returns its standard output. An error contains its standard error.
 func (h *HyperShift) GuestKubectl(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd, err := h.guestKubectl(ctx, name, args...)
 	if err != nil {
@@ -137,8 +137,9 @@ func (h *HyperShift) guestApply(ctx context.Context, name string, manifest []byt
 	return err
 }
 
-// BootstrapGuest plays the cluster version operator in a hosted cluster: CRDs, empty configuration, namespaces, and the router's Service. It returns when the hosted
-// cluster's configuration operator has made the konnectivity agent's DaemonSet, the last thing that a worker needs.
+// BootstrapGuest applies what the cluster version operator would in a hosted cluster: CRDs, empty configuration, namespaces, and the router's
+// Service. It returns when the hosted cluster's configuration operator has created the DaemonSet of the konnectivity agent, the last object that
+// a worker needs.
 func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
@@ -165,7 +166,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 		return err
 	}
 	err = poll(ctx, await.Patience, name+"'s API server", func(ctx context.Context) (bool, error) {
-		return h.guestHas(ctx, name, "/apis/config.openshift.io/v1/featuregates") // made by the API server's bootstrap, its last step
+		return h.guestHas(ctx, name, "/apis/config.openshift.io/v1/featuregates") // The last step of the API server's bootstrap creates this CRD.
 	})
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	for _, manifest := range [][]byte{first, bytes.Join([][]byte{crds, foreign}, []byte("\n---\n")), bytes.Join([][]byte{config, hostedIngress}, []byte("\n---\n"))} {
 		var last error
 		err := wait.PollUntilContextTimeout(ctx, 3*time.Second, await.Patience, true, func(ctx context.Context) (bool, error) {
-			last = h.guestApply(ctx, name, manifest) // CRDs are not served at once
+			last = h.guestApply(ctx, name, manifest) // It may fail at first: new CRDs are served later.
 			return last == nil, nil
 		})
 		if err != nil {
@@ -191,13 +192,13 @@ func (h *HyperShift) BootstrapGuest(ctx context.Context, name string) error {
 	return err
 }
 
-// guestHas says whether a GET of path succeeds in a hosted cluster.
+// guestHas reports whether a GET of path succeeds at the API server of a hosted cluster.
 func (h *HyperShift) guestHas(ctx context.Context, name, path string) (bool, error) {
 	config, err := h.GuestRESTConfig(ctx, name)
 	if err != nil {
 		return false, err
 	}
-	config.Timeout = 15 * time.Second // one that hangs is asked again
+	config.Timeout = 15 * time.Second // A request that hangs is sent again.
 	c, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return false, err
@@ -206,7 +207,7 @@ func (h *HyperShift) guestHas(ctx context.Context, name, path string) (bool, err
 	return err == nil, err
 }
 
-// emptyConfig are the configuration resources that a release holds, all empty.
+// emptyConfig returns the empty configuration resources of a release, as YAML documents.
 func emptyConfig(apis string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(apis, "payload-command/empty-resources/*.yaml"))
 	if err != nil || len(files) == 0 {

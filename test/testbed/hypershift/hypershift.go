@@ -1,8 +1,9 @@
-// Package hypershift puts HyperShift itself on a testbed: its operator, installed and used by its own command line, with the parts of OpenShift
-// and of a cloud that it expects around it played (see [PlayWorld], modules/shim). Hosted control planes run HyperShift's own operators, Cluster
-// API, etcd, Kubernetes and konnectivity; what exists in no Go module is a placeholder that runs nothing.
+// Package hypershift installs a real HyperShift on a testbed, with its own command line. The parts of OpenShift and of a cloud that
+// HyperShift needs are replaced by stand-ins, the world (see [PlayWorld] and modules/shim). Hosted control planes run HyperShift's own
+// operators, Cluster API, etcd, Kubernetes and konnectivity. A component that exists in no Go module is replaced by a pod that does
+// nothing.
 //
-// This file decides in which order HyperShift is installed; it never reconciles anything itself.
+// This file decides the order of the installation.
 package hypershift
 
 import (
@@ -32,39 +33,40 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
-// Namespace is where HostedClusters and NodePools are made.
+// Namespace is the namespace of HostedClusters and NodePools.
 const Namespace = "clusters"
 
 // Options say how much of a hosted control plane runs.
 type Options struct {
-	Keep        []string     // components that really run, each other one becomes a placeholder; empty means DefaultKeep
-	Mini        bool         // only MiniKeep, for all hosted clusters (one alone: [HostedClusterOptions])
-	APIRules    string       // file with the names that KubeVirt has here (docs/clients.md); empty means its own
-	VMAddresses netip.Prefix // addresses that VMs claim without a guest; the zero value leaves them to the worker of the VM
-	Log         io.Writer    // a line for each step; nil means nowhere
+	Keep        []string     // components that run; all others become pods that do nothing; empty: DefaultKeep
+	Mini        bool         // true: only MiniKeep runs, for all hosted clusters; for a single one, see [HostedClusterOptions]
+	APIRules    string       // file with other names for KubeVirt's kinds (docs/clients.md); empty: its own names
+	VMAddresses netip.Prefix // addresses that VMs report although no guest runs; zero: the worker of a VM reports its address
+	Log         io.Writer    // gets a line for each step; nil: no lines are written
 }
 
-// DefaultKeep is what can run: all that a worker needs to join, and that HyperShift needs to call a cluster available.
+// DefaultKeep returns the components that can run. They are enough for a worker to join, and for a hosted cluster to become available.
 func DefaultKeep() []string {
 	return append(MiniKeep(), "capi-provider", "cluster-api", "control-plane-pki-operator", "etcd", "hosted-cluster-config-operator", "ignition-server",
 		"ignition-server-proxy", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "private-router", "router")
 }
 
-// MiniKeep makes a control plane's Services, Routes, Secrets and status and nothing that answers. With any strategy but NodePort such a cluster
-// is never available, since the operator asks the API server for its health.
+// MiniKeep returns the components that create a control plane's Services, Routes, Secrets and status. Nothing answers there. With
+// strategies other than NodePort, such a cluster never becomes available, because HyperShift's operator checks the health of the API
+// server.
 func MiniKeep() []string { return []string{"control-plane-operator", "featuregate-generator"} }
 
-// HyperShift is an installed one.
+// A HyperShift is an installed HyperShift.
 type HyperShift struct {
 	cluster *cluster.Cluster
 	client  client.Client
 	pki     pki
-	rules   *apirewrite.Rules // the names that KubeVirt has here; nil means its own
-	dir     string            // of what belongs to it in the cluster's state directory
+	rules   *apirewrite.Rules // other names for KubeVirt's kinds; nil: its own names
+	dir     string            // its directory in the cluster's state directory
 	say     func(format string, args ...any)
 }
 
-// Install builds, packs and installs HyperShift, and returns when its operator leads. What is there already stays as it is.
+// Install builds and installs HyperShift, and returns when its operator is the leader. It does not change what is already installed.
 func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, error) {
 	h, err := open(c, o.Log)
 	if err != nil {
@@ -87,7 +89,7 @@ func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, e
 	if err != nil {
 		return nil, err
 	}
-	if err := h.load(ctx, imgs[:1]); err != nil { // the stand-ins: what follows waits for them
+	if err := h.load(ctx, imgs[:1]); err != nil { // The next steps need the stand-ins.
 		return nil, err
 	}
 	g, gctx := errgroup.WithContext(ctx)
@@ -106,7 +108,7 @@ func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, e
 	return h, write(h.path("pull-secret.json"), fmt.Appendf(nil, `{"auths": {%q: {"auth": "YTpi"}}}`, registryAddress)) // the registry needs no credentials
 }
 
-// Attach is the HyperShift that Install put on c.
+// Attach returns the HyperShift that is installed on c.
 func Attach(c *cluster.Cluster, log io.Writer) (*HyperShift, error) {
 	h, err := open(c, log)
 	if err != nil {
@@ -143,7 +145,7 @@ func (h *HyperShift) path(elem ...string) string {
 	return filepath.Join(append([]string{h.dir}, elem...)...)
 }
 
-// prepare makes the cluster one that HyperShift can be installed on.
+// prepare applies what HyperShift needs on the cluster before it can be installed.
 func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error {
 	keep := o.Keep
 	switch {
@@ -185,7 +187,7 @@ func (h *HyperShift) prepare(ctx context.Context, apis string, o Options) error 
 	return nil
 }
 
-// installOperator applies what `hypershift install render` writes, and waits until an operator leads.
+// installOperator applies the output of `hypershift install render`, and waits until an operator is the leader.
 func (h *HyperShift) installOperator(ctx context.Context) error {
 	manifest, err := h.renderOperator(ctx, "resources")
 	if err != nil {
@@ -216,14 +218,14 @@ func (h *HyperShift) installOperator(ctx context.Context) error {
 	return err
 }
 
-// renderOperator is the output of HyperShift's installer: "crds" or "resources". Its conversion webhook needs certificates of OpenShift's
-// service CA, and CRDs of other platforms would triple the API server's work.
+// renderOperator returns an output of HyperShift's installer: "crds" or "resources". It leaves out the conversion webhook, which needs
+// certificates of OpenShift's service CA. It also leaves out the CRDs of other platforms, which would triple the API server's work.
 func (h *HyperShift) renderOperator(ctx context.Context, outputs string) ([]byte, error) {
 	return h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "install", "render", "--hypershift-image", operatorImage,
 		"--enable-conversion-webhook=false", "--limit-crd-install", "KubeVirt", "--outputs", outputs))
 }
 
-// poll asks until done, a permanent error, or the time is over. Errors of the API are asked again.
+// poll calls done until it returns true without an error, for at most limit. what names the awaited state for the error.
 func poll(ctx context.Context, limit time.Duration, what string, done func(context.Context) (bool, error)) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 250*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {

@@ -1,4 +1,4 @@
-// What is in the images of HyperShift's pods. It decides which program is found under which path of which image; it never says where it runs.
+// This file decides the content of the images of HyperShift's pods: the path of each program in each image.
 package hypershift
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/image"
 )
 
-// programs are those of test/testbed/modules that the images and Install need, what takes longest to build first.
+// programs returns the programs in test/testbed/modules that the images and Install need. Those that take longest to build come first.
 func programs() []string {
 	return []string{
 		"hypershift", "hypershift-operator", "control-plane-operator", "control-plane-pki-operator", "cluster-api-manager", "capk-manager",
@@ -22,16 +22,16 @@ func programs() []string {
 	}
 }
 
-// packages are Debian's that the images take programs from.
+// packages returns the Debian packages whose programs are in the images.
 func packages() []string { return []string{"bash-static", "busybox-static", "haproxy"} }
 
-// sources is where the parts of images are on this machine.
+// sources says where the files in images are on this host.
 type sources struct {
 	bin  func(program string) string // a built program
 	apis string                      // the module github.com/openshift/api
 }
 
-// images are all images of HyperShift's and of the hosted control planes' pods.
+// images returns all images of HyperShift's pods and of those of hosted control planes.
 func images(s sources) ([]image.Image, error) {
 	labels := controlPlaneLabels()
 	all, err := payloadFiles(s)
@@ -44,7 +44,7 @@ func images(s sources) ([]image.Image, error) {
 		newImage(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(),
 			program(s, "control-plane-operator"), program(s, "control-plane-pki-operator"))...),
 		newImage(capkImage, "/manager", nil, image.File{Path: "/manager", Source: s.bin("capk-manager")}),
-		// Cluster API's Deployment starts its image's entrypoint, all others name their program
+		// Cluster API's Deployment has no command, so the image needs this entrypoint.
 		newImage(payloadImage, "/usr/bin/cluster-api-manager", nil, all...),
 	}, nil
 }
@@ -64,7 +64,7 @@ func program(s sources, name string) image.File {
 
 func link(name, target string) image.File { return image.File{Path: name, Link: target} }
 
-// shell is what scripts in HyperShift's manifests call.
+// shell returns the programs that scripts in HyperShift's manifests call.
 func shell() []image.File {
 	files := []image.File{{Path: "/bin/bash", Source: "/bin/bash-static"}, {Path: "/bin/busybox", Source: "/bin/busybox"}, link("/usr/bin/tail", "/bin/busybox")}
 	for _, name := range []string{"awk", "cat", "chmod", "cp", "date", "grep", "head", "id", "ls", "mkdir", "mv", "pkill", "ps", "rm", "sed", "sh", "sleep", "touch", "true", "wc"} {
@@ -73,8 +73,8 @@ func shell() []image.File {
 	return files
 }
 
-// payloadFiles is one image for all parts of a release that run here: upstream's programs under OpenShift's names, stand-ins where upstream
-// has none, and the manifests that bootstrap takes from the release.
+// payloadFiles returns the files of the image for all parts of a release that run here: upstream's programs with OpenShift's names, stand-ins for
+// programs that upstream does not have, and the manifests that bootstrap reads from the release.
 func payloadFiles(s sources) ([]image.File, error) {
 	files := shell()
 	for _, name := range []string{"shim", "kubelite", "proxy-server", "proxy-agent", "render", "etcdctl", "cluster-api-manager"} {
@@ -109,11 +109,11 @@ func payloadFiles(s sources) ([]image.File, error) {
 	for _, f := range append([]string{haproxy}, libs...) {
 		files = append(files, image.File{Path: f, Source: f})
 	}
-	slices.SortFunc(files, func(a, b image.File) int { return strings.Compare(a.Path, b.Path) }) // equal images have equal bytes
+	slices.SortFunc(files, func(a, b image.File) int { return strings.Compare(a.Path, b.Path) }) // so that equal images have equal bytes
 	return files, nil
 }
 
-// libraries are the loader and shared libraries of a program, by their paths.
+// libraries returns the paths of the loader and the shared libraries of a program.
 func libraries(program string) ([]string, error) {
 	out, err := exec.Command("ldd", program).Output()
 	if err != nil {

@@ -1,5 +1,5 @@
-// The pieces of an installation: images into the node, the registry and the world as daemons, manifests from HyperShift's installer, from the
-// module github.com/openshift/api and from manifests/. In which order they are put in place is hypershift.go's to decide.
+// This file has the parts of an installation: images for the node, the daemons of the registry and the world, and manifests. The manifests come
+// from HyperShift's installer, from the module github.com/openshift/api and from manifests/. File hypershift.go decides the order.
 package hypershift
 
 import (
@@ -35,7 +35,7 @@ var (
 	webhookTemplate string
 )
 
-// load imports the images that the node does not have as they are.
+// load imports the images that the node does not have, or has with other content.
 func (h *HyperShift) load(ctx context.Context, images []image.Image) error {
 	for _, i := range images {
 		tar, digest, err := i.Tar()
@@ -57,8 +57,8 @@ func (h *HyperShift) load(ctx context.Context, images []image.Image) error {
 	return nil
 }
 
-// PayloadTar is the path of the image that all parts of the release are, as an OCI tar: a worker's containerd needs it for the pods that the
-// hosted cluster's DaemonSets make. Its name there is PayloadImage.
+// PayloadTar returns the path of an OCI tar archive with the image PayloadImage, which contains all parts of the release. A worker's containerd
+// needs it for pods of the hosted cluster's DaemonSets.
 func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
 	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
 	if err != nil {
@@ -73,10 +73,11 @@ func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
 	return tar, err
 }
 
-// PayloadImage is the name under which pods of hosted control planes and of hosted clusters know the image of PayloadTar.
+// PayloadImage returns the name of the image in PayloadTar, which pods of hosted control planes and of hosted clusters use.
 func PayloadImage() string { return payloadImage }
 
-// startRegistry starts the registry with the release, unless it runs. It listens when its content is there; earlier clients try again.
+// startRegistry starts the registry with the release, unless it runs. The registry listens once its content is loaded. Clients try again
+// until then.
 func (h *HyperShift) startRegistry() error {
 	if process.Pid(h.cluster.Dir, "registry") != 0 {
 		return nil
@@ -99,8 +100,8 @@ func (h *HyperShift) startRegistry() error {
 	return err
 }
 
-// startWorld starts the played world as a daemon, unless it runs: the testbed's command, built for it. The
-// caller of Install can be another program, such as a test.
+// startWorld starts the stand-ins of PlayWorld as a daemon, unless it runs. The daemon is the command testbed, which startWorld compiles,
+// because the caller of Install may be another program, such as a test.
 func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) error {
 	if process.Pid(h.cluster.Dir, "world") != 0 {
 		return nil
@@ -126,19 +127,19 @@ func (h *HyperShift) startWorld(ctx context.Context, addresses netip.Prefix) err
 	return err
 }
 
-// run runs a command of HyperShift's; it trusts the registry's certificate.
+// run runs a command of HyperShift, which trusts the registry's certificate.
 func (h *HyperShift) run(cmd *exec.Cmd) ([]byte, error) {
 	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+h.path("pki", "ca.crt"))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes()) // %v: said here, so not an ExitError to the caller
+		return nil, fmt.Errorf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes()) // %v, so that callers do not print an ExitError again
 	}
 	return out, nil
 }
 
-// webhookManifest is the webhook that plays OpenShift's admission, keeping the components keep.
+// webhookManifest returns the manifest of the webhook that replaces OpenShift's admission. Only the components in keep run.
 func webhookManifest(p pki, keep []string) ([]byte, error) {
 	t, err := template.New("webhook").Funcs(template.FuncMap{"base64": base64.StdEncoding.EncodeToString}).Parse(webhookTemplate)
 	if err != nil {
@@ -151,8 +152,8 @@ func webhookManifest(p pki, keep []string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// operatorSecrets are what OpenShift would put into the operator's namespace: a serving certificate, and the bundle of trusted CAs, with which
-// the operators trust the registry.
+// operatorSecrets returns the objects that OpenShift would create in the operator's namespace: a serving certificate, and the bundle of
+// trusted CAs, which contains that of the registry.
 func operatorSecrets(p pki) ([]byte, error) {
 	return documents(
 		values{
@@ -168,7 +169,7 @@ func operatorSecrets(p pki) ([]byte, error) {
 	)
 }
 
-// managementCRDs are HyperShift's (with Cluster API's), those of OpenShift's that it reads, and foreign ones.
+// managementCRDs returns the CRDs of HyperShift and Cluster API, those of OpenShift that HyperShift reads, and foreignCRDs.
 func (h *HyperShift) managementCRDs(ctx context.Context, apis string) ([]byte, error) {
 	crds, err := h.renderOperator(ctx, "crds")
 	if err != nil {
@@ -191,7 +192,8 @@ func (h *HyperShift) managementCRDs(ctx context.Context, apis string) ([]byte, e
 	return bytes.Join([][]byte{crds, openshift, foreign}, []byte("\n---\n")), nil
 }
 
-// crdFiles are generated CRDs of the module github.com/openshift/api, by their file names. Packages may use a name twice: both are meant.
+// crdFiles returns the generated CRDs of the module github.com/openshift/api with these file names. If two packages have a file with one name, it
+// returns both.
 func crdFiles(apis string, names []string) ([]byte, error) {
 	found := map[string][][]byte{}
 	err := filepath.WalkDir(apis, func(path string, e fs.DirEntry, err error) error {
@@ -215,7 +217,7 @@ func crdFiles(apis string, names []string) ([]byte, error) {
 	return bytes.Join(docs, []byte("\n---\n")), nil
 }
 
-// foreignCRDs are those that HyperShift watches or writes and that no Go module holds as a manifest: without schemas.
+// foreignCRDs returns CRDs, without schemas, for kinds that HyperShift watches or writes and for which no Go module contains a manifest.
 func foreignCRDs() ([]byte, error) {
 	var docs []any
 	for _, c := range []struct {
@@ -245,7 +247,7 @@ func foreignCRDs() ([]byte, error) {
 	return documents(docs...)
 }
 
-// documents are objects as YAML documents.
+// documents returns objects as YAML documents.
 func documents(objects ...any) ([]byte, error) {
 	var docs [][]byte
 	for _, o := range objects {
@@ -258,7 +260,7 @@ func documents(objects ...any) ([]byte, error) {
 	return bytes.Join(docs, []byte("---\n")), nil
 }
 
-// write writes a file of the state directory, its directory made.
+// write writes a file, and creates its directory.
 func write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// A registry that is neither on the pod network nor on a VLAN: a machine of its own on the LAN, whose name the management cluster's resolver knows
-// (test/testbed/cluster/manifests/coredns.yaml). It decides what that registry holds; who reaches it is for others to say.
+// This file starts a registry that is neither on the pod network nor on a VLAN: a separate host on the LAN. The management cluster's DNS
+// resolves its name (test/testbed/cluster/manifests/coredns.yaml).
 package hypershift
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// MirrorHost is the name of the registry that StartMirror starts; it serves on port 443.
+// MirrorHost is the host name of the registry that StartMirror starts. It serves on port 443.
 const MirrorHost = "mirror.example.net"
 
-// MirrorImage is an image that only the mirror has.
+// MirrorImage is an image that only this registry has.
 const MirrorImage = MirrorHost + "/ocp/extra:1"
 
 const mirrorAddress = "10.240.0.60"
 
-// CA signed the certificates of the testbed's registries, PEM.
+// CA returns the CA that signed the certificates of the testbed's registries, in PEM.
 func (h *HyperShift) CA() []byte { return h.pki.CA }
 
-// StartMirror starts the registry MirrorHost, unless it runs. It listens when its content is there.
+// StartMirror starts the registry MirrorHost, unless it runs. The registry listens once its content is loaded.
 func (h *HyperShift) StartMirror(ctx context.Context) error {
 	if process.Pid(h.cluster.Dir, "mirror") != 0 {
 		return nil
@@ -53,7 +53,7 @@ func (h *HyperShift) StartMirror(ctx context.Context) error {
 	return err
 }
 
-// plugMirror makes a machine on the untagged LAN that answers by way of the node.
+// plugMirror creates a network namespace with this name on the untagged LAN. Its default gateway is the node.
 func (h *HyperShift) plugMirror(ctx context.Context, name string) error {
 	if err := lan.NewNetNS(name); err != nil {
 		return err

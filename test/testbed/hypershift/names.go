@@ -1,4 +1,4 @@
-// This file puts KubeVirt on the cluster under other names, as some platforms have it, and makes clients that know its own names only.
+// This file gives KubeVirt's kinds other names on the cluster, as some platforms do. It also returns clients that use KubeVirt's own names.
 package hypershift
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 )
 
-// rulesFile is a file of the state directory with the names that KubeVirt has here. A cluster where it has its own has no such file.
+// rulesFile is a file in the state directory with the other names for KubeVirt's kinds. It does not exist if they have their own names.
 const rulesFile = "api-rules.yaml"
 
-// keepRules keeps a file of rules for all programs that use the cluster.
+// keepRules copies a file with rules to the state directory, for all programs that use the cluster.
 func (h *HyperShift) keepRules(file string) error {
 	if file == "" {
 		return nil
@@ -31,7 +31,7 @@ func (h *HyperShift) keepRules(file string) error {
 	return err
 }
 
-// readRules are the rules in a file; nil if there is none.
+// readRules returns the rules in a file, or nil if the file does not exist.
 func readRules(file string) (*apirewrite.Rules, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +43,7 @@ func readRules(file string) (*apirewrite.Rules, error) {
 	return apirewrite.Parse(file, text)
 }
 
-// RESTConfig is the administrator's of the management cluster, for a client that knows KubeVirt's own names.
+// RESTConfig returns the administrator's configuration for the management cluster, for clients that use KubeVirt's own names.
 func (h *HyperShift) RESTConfig() (*rest.Config, error) {
 	config, err := h.cluster.RESTConfig()
 	if err != nil {
@@ -52,7 +52,7 @@ func (h *HyperShift) RESTConfig() (*rest.Config, error) {
 	return apiproxy.Renamed(config, h.rules)
 }
 
-// named is a manifest of YAML documents with the names that KubeVirt has here.
+// named returns manifest, YAML documents, with the names of KubeVirt's kinds on this cluster.
 func (h *HyperShift) named(manifest []byte) ([]byte, error) {
 	if h.rules == nil {
 		return manifest, nil

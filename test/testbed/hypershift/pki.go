@@ -1,5 +1,5 @@
-// Certificates of the registries, the webhook and HyperShift's operator. It decides which hosts they name; keys never leave the state directory and the
-// cluster's secrets.
+// This file creates the certificates of the registries, the webhook and HyperShift's operator. The keys are only in the state directory and
+// in Secrets of the cluster.
 package hypershift
 
 import (
@@ -21,17 +21,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// keyPair is a certificate and its key, PEM.
+// A keyPair is a certificate and its key, in PEM.
 type keyPair struct{ Cert, Key []byte }
 
-// pki is everything signed for one testbed. A testbed keeps it for life, so that installing again changes nothing.
+// A pki contains all keys and certificates of one testbed. They never change, so that another Install changes nothing.
 type pki struct {
 	CA                                  []byte // PEM
 	Registry, Mirror, Webhook, Operator keyPair
-	SSH                                 []byte // a public key for nodes, authorized_keys format; its private key does not exist
+	SSH                                 []byte // public key for nodes, in the format of authorized_keys; its private key is not kept
 }
 
-// loadPKI reads what is in dir, or makes and writes it where there is none.
+// loadPKI reads the pki in dir. If there is none, it creates and writes one.
 func loadPKI(dir string) (pki, error) {
 	p, err := readPKI(dir)
 	if err == nil || !os.IsNotExist(err) {
@@ -105,7 +105,7 @@ func newPKI(now time.Time) (pki, error) {
 	return p, nil
 }
 
-// leaf is a serving certificate for names (host names or addresses).
+// leaf returns a serving certificate for names, which are host names or addresses.
 func leaf(names []string, ca *x509.Certificate, signer crypto.Signer, now time.Time) (keyPair, error) {
 	t := &x509.Certificate{
 		Subject: pkix.Name{CommonName: names[0]}, KeyUsage: x509.KeyUsageDigitalSignature,

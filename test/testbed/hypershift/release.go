@@ -1,5 +1,5 @@
-// A release image made by hand, and the images whose labels HyperShift reads, as the registry's content. It decides which image each part of
-// a release is; it never holds their programs: those are imported into the node under the same names, since nothing here is pulled.
+// This file writes the content of the registry: a release image, and the images whose labels HyperShift reads. They contain no programs.
+// The images with the programs have the same names, and are imported into the node, so that no image is pulled.
 package hypershift
 
 import (
@@ -11,38 +11,38 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Names that pods and HyperShift use. An address instead of a registry's name needs no DNS.
+// The names of images that pods and HyperShift use. The registry is an address, so that it needs no DNS.
 const (
 	registryIP      = "10.240.0.1"
 	registryAddress = registryIP + ":5000"
 
 	operatorImage     = registryAddress + "/hs/hypershift-operator:1"
 	controlPlaneImage = registryAddress + "/hs/cpo:1"
-	payloadImage      = registryAddress + "/ocp/all:1" // every other part of the release
+	payloadImage      = registryAddress + "/ocp/all:1" // all other parts of the release
 	shimImage         = registryAddress + "/sys/shim:1"
 
-	// capkImage is a constant of HyperShift's: the provider is not part of a release.
+	// capkImage is a constant in HyperShift, because this provider of Cluster API is not part of a release.
 	capkImage = "registry.ci.openshift.org/ocp/4.18:cluster-api-provider-kubevirt"
 
-	releaseVersion    = "4.20.8" // at most what the operator supports (4.21), else it wants an annotation
-	kubernetesVersion = "1.33.6" // of OpenShift 4.20
+	releaseVersion    = "4.20.8" // HyperShift supports versions up to 4.21 without an annotation.
+	kubernetesVersion = "1.33.6" // that of OpenShift 4.20
 	releaseImage      = registryAddress + "/ocp/release:" + releaseVersion
 )
 
-// payload lists the parts that HyperShift looks up in a release, one a line.
+// payload lists the parts that HyperShift looks up in a release, one per line.
 //
 //go:embed payload.txt
 var payload string
 
-// registryImage is one image of the registry's content, see modules/registry.
+// A registryImage is one image in the registry; see modules/registry.
 type registryImage struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Files  map[string][]byte `json:"files"`
 }
 
-// controlPlaneLabels are the labels of the control plane operator's image in its Containerfile (Containerfile.control-plane of HyperShift):
-// the operators read from them what that version can do.
+// controlPlaneLabels returns the labels of the control plane operator's image, as in Containerfile.control-plane of HyperShift. From them,
+// HyperShift's operator reads which features that version supports.
 func controlPlaneLabels() map[string]string {
 	labels := map[string]string{"io.openshift.release.operator": "true"}
 	for _, l := range []string{
@@ -66,8 +66,8 @@ func controlPlaneLabels() map[string]string {
 	return labels
 }
 
-// registryContent is what the registry serves: the release, and an image without programs for each name that HyperShift looks up labels of.
-// Small on purpose: the ignition server downloads what it is told to again and again.
+// registryContent returns the images of the registry: the release, and images without programs whose labels HyperShift reads. They are
+// small, because the ignition server downloads them often.
 func registryContent() ([]registryImage, error) {
 	release, err := releaseFiles()
 	if err != nil {
@@ -82,7 +82,7 @@ func registryContent() ([]registryImage, error) {
 	return images, nil
 }
 
-// releaseFiles are the manifests of a release image that HyperShift reads.
+// releaseFiles returns the files of the release image that HyperShift reads.
 func releaseFiles() (map[string][]byte, error) {
 	stream, err := imageStream(strings.Fields(payload))
 	if err != nil {
@@ -99,12 +99,12 @@ func releaseFiles() (map[string][]byte, error) {
 	}, nil
 }
 
-// TLSServerImage runs a small HTTPS server on port 8443 when its argument is virt-api; the node has it.
+// TLSServerImage returns the name of an image that all nodes have. With the argument virt-api, it runs a small HTTPS server on port 8443.
 func TLSServerImage() string { return shimImage }
 
 type values = map[string]any
 
-// imageStream is the release's index: which image each part is, and the versions that some carry.
+// imageStream returns the index of the release: the image of each part, and the versions of some.
 func imageStream(parts []string) ([]byte, error) {
 	var tags []values
 	for _, part := range parts {
@@ -129,7 +129,8 @@ func imageStream(parts []string) ([]byte, error) {
 	})
 }
 
-// bootImages is the ConfigMap that names RHCOS's images. NodePools of KubeVirt need the container disk's digest; no one here starts it.
+// bootImages returns the ConfigMap with the images of RHCOS. NodePools of KubeVirt need the digest of the container disk, which is never
+// started here.
 func bootImages() ([]byte, error) {
 	const disk = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	arch := values{

@@ -1,5 +1,5 @@
-// How a hosted cluster's services are published, as the command line that asks for it and the changes to its render where no flag can say it.
-// It decides nothing that HyperShift decides.
+// This file decides how a hosted cluster's services are published: with flags of HyperShift's command line or, where it has no flag, with
+// changes to the objects that it renders.
 package hypershift
 
 import (
@@ -16,20 +16,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Strategy is how the API server and its companions are published.
+// A Strategy is a way to publish the API server, Ignition, OAuth and konnectivity.
 type Strategy string
 
 const (
-	LoadBalancerIP   Strategy = "lb-ip"    // the API at a load balancer's address, the others by Routes of the management cluster's domain: the CLI's default
-	LoadBalancerName Strategy = "lb-name"  // the API at a load balancer with a host name, the others by Routes with host names
-	NodePort         Strategy = "nodeport" // all four at node ports
-	Route            Strategy = "route"    // all four by Routes with host names
+	LoadBalancerIP   Strategy = "lb-ip"    // API: load balancer without a host name; others: Routes in the management cluster's domain
+	LoadBalancerName Strategy = "lb-name"  // API: load balancer with a host name; others: Routes with host names
+	NodePort         Strategy = "nodeport" // all four: node ports
+	Route            Strategy = "route"    // all four: Routes with host names
 )
 
-// Strategies are all there are, in the order of the documentation.
+// Strategies returns all strategies, in the order of the documentation.
 func Strategies() []Strategy { return []Strategy{LoadBalancerIP, LoadBalancerName, NodePort, Route} }
 
-// Validate is an error for any other text than one of Strategies.
+// Validate returns an error unless s is one of Strategies.
 func (s Strategy) Validate() error {
 	if slices.Contains(Strategies(), s) {
 		return nil
@@ -37,10 +37,10 @@ func (s Strategy) Validate() error {
 	return fmt.Errorf("publishing strategy %q: want one of %v", s, Strategies())
 }
 
-// rendered says whether the cluster must be rendered, changed and applied, because no flag of the CLI makes this strategy.
+// rendered reports whether the objects must be rendered, changed and applied, because the command line has no flag for this strategy.
 func (s Strategy) rendered() bool { return s == LoadBalancerName || s == Route }
 
-// services is spec.services of a HostedCluster whose names are in domain; nil leaves what the CLI wrote.
+// services returns spec.services of a HostedCluster with names in domain. It returns nil if the command line writes the right ones.
 func (s Strategy) services(domain string) []any {
 	if !s.rendered() {
 		return nil
@@ -58,7 +58,7 @@ func (s Strategy) services(domain string) []any {
 	}
 }
 
-// rewrite is the CLI's render as its own apply would send it, with the HostedCluster's services replaced.
+// rewrite returns render, the objects of the command line, as the command line would apply them, but with other services in the HostedCluster.
 func rewrite(render []byte, services []any) ([]byte, error) {
 	objects, err := parse(render)
 	if err != nil {
@@ -78,7 +78,7 @@ func rewrite(render []byte, services []any) ([]byte, error) {
 	for _, o := range objects {
 		unstructured.RemoveNestedField(o.Object, "status")
 		unstructured.RemoveNestedField(o.Object, "metadata", "creationTimestamp")
-		if o.GetKind() != "Namespace" { // by this label `destroy` finds the secrets again
+		if o.GetKind() != "Namespace" { // `hypershift destroy` finds the Secrets by this label.
 			labels := o.GetLabels()
 			if labels == nil {
 				labels = map[string]string{}
@@ -95,11 +95,11 @@ func rewrite(render []byte, services []any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// plain is v in the types that unstructured content may hold.
+// plain returns v with only the types that unstructured content may contain.
 func plain(v []any) []any {
 	b, err := yaml.Marshal(v)
 	if err != nil {
-		panic(err) // maps of strings
+		panic(err) // Never: these are maps of strings.
 	}
 	var out []any
 	if err := yaml.Unmarshal(b, &out); err != nil {
@@ -108,7 +108,7 @@ func plain(v []any) []any {
 	return out
 }
 
-// parse reads YAML documents, empty ones left out.
+// parse returns the objects in YAML documents, except empty ones.
 func parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest))); ; {
@@ -129,7 +129,7 @@ func parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// createArgs is the command line of `hypershift create cluster kubevirt`, without its flags for files.
+// createArgs returns the arguments for `hypershift create cluster kubevirt`, without flags for files.
 func createArgs(o HostedClusterOptions) []string {
 	args := []string{
 		"create", "cluster", "kubevirt", "--name", o.Name, "--namespace", Namespace, "--release-image", releaseImage,

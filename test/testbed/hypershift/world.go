@@ -1,5 +1,5 @@
-// The world around HyperShift that this machine does not have, played over the API: a cloud's load balancers, OpenShift's router, KubeVirt and
-// a storage provisioner. It writes what those would write and no more; it never touches an object of oooi.
+// This file has stand-ins for systems around HyperShift that do not exist here: a cloud's load balancers, OpenShift's router, KubeVirt and
+// a storage provisioner. They write to the API server what these systems would write. They never change objects of oooi.
 package hypershift
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
-// Addresses of the load balancers: on the node's network, and routed by kube-proxy.
+// The addresses of load balancers. They are on the node's network, and kube-proxy forwards them.
 const (
 	firstLoadBalancer = "10.240.0.200"
 	lastLoadBalancer  = "10.240.0.249"
@@ -39,14 +39,14 @@ const (
 	servedByControlPlane = "hypershift.openshift.io/hosted-control-plane"
 )
 
-// WorldOptions say how the world is played.
+// WorldOptions are the options of PlayWorld.
 type WorldOptions struct {
-	VolumeDir   string       // directories of persistent volumes are made here
-	VMAddresses netip.Prefix // VMs without a guest claim an address of it; the zero value leaves a VM's address to the program that boots its guest
+	VolumeDir   string       // directory for persistent volumes
+	VMAddresses netip.Prefix // VMs report an address of it although no guest runs; zero: the program that boots the guest reports the address
 	Log         logr.Logger
 }
 
-// PlayWorld plays until ctx ends. The CRDs must be there.
+// PlayWorld runs the stand-ins until ctx ends. The CRDs must exist.
 func PlayWorld(ctx context.Context, config *rest.Config, o WorldOptions) error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, routev1.Install, virtv1.AddToScheme} {
@@ -76,7 +76,7 @@ func PlayWorld(ctx context.Context, config *rest.Config, o WorldOptions) error {
 	return mgr.Start(ctx)
 }
 
-// volumeDir is where the volumes of c are.
+// volumeDir returns the directory of the persistent volumes of c.
 func volumeDir(c *cluster.Cluster) string { return filepath.Join(c.Dir, "hypershift", "volumes") }
 
 type world struct {
@@ -85,7 +85,7 @@ type world struct {
 	WorldOptions
 }
 
-// play calls act for each object like kind that exists, when it changes. One that is being deleted is left alone.
+// play calls act for each object of the kind of kind when it changes. It ignores objects that are being deleted.
 func play[T client.Object](mgr ctrl.Manager, name string, kind T, act func(context.Context, T) error) error {
 	return ctrl.NewControllerManagedBy(mgr).Named(name).For(kind).Complete(reconcile[T]{mgr.GetClient(), kind, act})
 }
@@ -107,13 +107,13 @@ func (r reconcile[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	return ctrl.Result{}, r.act(ctx, o)
 }
 
-// balance gives a Service of type LoadBalancer an address, as a cloud or MetalLB would.
+// balance assigns an address to s if it has type LoadBalancer, as a cloud or MetalLB would.
 func (w world) balance(ctx context.Context, s *corev1.Service) error {
 	if s.Spec.Type != corev1.ServiceTypeLoadBalancer || len(s.Status.LoadBalancer.Ingress) > 0 {
 		return nil
 	}
 	var all corev1.ServiceList
-	if err := w.live.List(ctx, &all); err != nil { // the cache may not know yet what was given a moment ago
+	if err := w.live.List(ctx, &all); err != nil { // The cache may lack the latest assignment.
 		return err
 	}
 	var used []string
@@ -133,7 +133,7 @@ func (w world) balance(ctx context.Context, s *corev1.Service) error {
 	return w.Status().Patch(ctx, s, patch)
 }
 
-// firstFree is the lowest load balancer address that is not in used.
+// firstFree returns the lowest load balancer address that is not in used.
 func firstFree(used []string) (string, error) {
 	last := netip.MustParseAddr(lastLoadBalancer)
 	for a := netip.MustParseAddr(firstLoadBalancer); a.Compare(last) <= 0; a = a.Next() {
@@ -144,7 +144,7 @@ func firstFree(used []string) (string, error) {
 	return "", fmt.Errorf("no load balancer address is free in %s-%s", firstLoadBalancer, lastLoadBalancer)
 }
 
-// admit writes into a Route's status that the default router serves it, unless a hosted control plane's own router does.
+// admit writes into the status of r that the default router serves it, unless a hosted control plane's own router does.
 func (w world) admit(ctx context.Context, r *routev1.Route) error {
 	if _, other := r.Labels[servedByControlPlane]; other || len(r.Status.Ingress) > 0 || r.Spec.Host == "" {
 		return nil
@@ -157,7 +157,7 @@ func (w world) admit(ctx context.Context, r *routev1.Route) error {
 	return w.Status().Patch(ctx, r, patch)
 }
 
-// provision gives a claim a directory of its own as volume.
+// provision creates a directory, and binds it to claim as a volume.
 func (w world) provision(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != storageClass || claim.Status.Phase == corev1.ClaimBound {
 		return nil
@@ -166,7 +166,7 @@ func (w world) provision(ctx context.Context, claim *corev1.PersistentVolumeClai
 	if err := os.MkdirAll(pv.Spec.HostPath.Path, 0o777); err != nil {
 		return err
 	}
-	if err := os.Chmod(pv.Spec.HostPath.Path, 0o777); err != nil { // whatever uid the pod runs as
+	if err := os.Chmod(pv.Spec.HostPath.Path, 0o777); err != nil { // The pod may run as any user.
 		return err
 	}
 	return client.IgnoreAlreadyExists(w.Create(ctx, pv))
@@ -185,7 +185,7 @@ func volume(claim *corev1.PersistentVolumeClaim, dir string) *corev1.PersistentV
 	return pv
 }
 
-// reclaim removes a volume whose claim is gone.
+// reclaim removes pv if its claim no longer exists.
 func (w world) reclaim(ctx context.Context, pv *corev1.PersistentVolume) error {
 	if pv.Spec.StorageClassName != storageClass || pv.Status.Phase != corev1.VolumeReleased {
 		return nil

@@ -1,5 +1,5 @@
-// KubeVirt's part of the played world: a VirtualMachineInstance for each VirtualMachine, running as far as the API shows. It makes no guest: a
-// program that boots a guest writes its address, as the guest agent would.
+// This file is the stand-in for KubeVirt. It creates a VirtualMachineInstance for each VirtualMachine, which runs only according to its
+// status. No guest runs: a program that boots a guest writes its address, as the guest agent would.
 package hypershift
 
 import (
@@ -18,7 +18,7 @@ import (
 
 const nodeName = "node1"
 
-// runVM makes the instance of vm, says that it runs, and says so of vm. What an instance's status already says stays.
+// runVM creates the instance of vm, and sets the status of both to running. It keeps what the instance's status already contains.
 func (w world) runVM(ctx context.Context, vm *virtv1.VirtualMachine) error {
 	if vm.Spec.Template == nil {
 		return nil
@@ -52,7 +52,7 @@ func (w world) runVM(ctx context.Context, vm *virtv1.VirtualMachine) error {
 	return w.Status().Patch(ctx, vm, patch)
 }
 
-// instance is the VirtualMachineInstance that virt-controller would make of vm.
+// instance returns the VirtualMachineInstance that virt-controller would create for vm.
 func instance(vm *virtv1.VirtualMachine) *virtv1.VirtualMachineInstance {
 	vmi := &virtv1.VirtualMachineInstance{Spec: *vm.Spec.Template.Spec.DeepCopy()}
 	vmi.Namespace, vmi.Name = vm.Namespace, vm.Name
@@ -64,7 +64,7 @@ func instance(vm *virtv1.VirtualMachine) *virtv1.VirtualMachineInstance {
 	return vmi
 }
 
-// running is the status of vm's instance after its start.
+// running returns the status of vm's instance after its start.
 func (w world) running(vm *virtv1.VirtualMachine) virtv1.VirtualMachineInstanceStatus {
 	s := virtv1.VirtualMachineInstanceStatus{Phase: virtv1.Running, NodeName: nodeName, Conditions: []virtv1.VirtualMachineInstanceCondition{
 		{Type: virtv1.VirtualMachineInstanceReady, Status: corev1.ConditionTrue, LastTransitionTime: now()},
@@ -86,13 +86,13 @@ func (w world) running(vm *virtv1.VirtualMachine) virtv1.VirtualMachineInstanceS
 	return s
 }
 
-// macOf is a locally administered address, the same for the same VM and interface, even after the world was started again.
+// macOf returns a locally administered MAC address for interface n of a VM. It is always the same for this VM and interface.
 func macOf(uid types.UID, n int) string {
 	b := bits(uid)
 	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], n)
 }
 
-// addressOf is an address of the middle half of p's hosts. Two VMs may get the same one: only for VMs that no packet is ever sent to.
+// addressOf returns an address in the middle half of p for a VM. Two VMs may get the same address, so it is only for VMs that never get packets.
 func addressOf(uid types.UID, p netip.Prefix) netip.Addr {
 	b, base := bits(uid), p.Masked().Addr().As4()
 	hosts := uint32(1) << (32 - p.Bits())
@@ -100,7 +100,7 @@ func addressOf(uid types.UID, p netip.Prefix) netip.Addr {
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n)))
 }
 
-// bits are the first 32 bits of a UUID.
+// bits returns the first 32 bits of a UUID.
 func bits(uid types.UID) [4]byte {
 	var n uint32
 	_, _ = fmt.Sscanf(string(uid), "%08x", &n)
