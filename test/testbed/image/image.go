@@ -1,6 +1,5 @@
-// Package image makes container images from files, without any registry or image tool: one
-// layer, written as an OCI layout in a tar. What goes into which image is decided
-// elsewhere.
+// Package image builds container images with one layer from files, without a registry or a container tool. It writes them as
+// an OCI layout in a tar archive.
 package image
 
 import (
@@ -20,9 +19,9 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
-// Image is a one-layer linux image of this machine's architecture.
+// An Image is a Linux image for the architecture of this host, with one layer.
 type Image struct {
-	Names      []string // under which it is imported, with a tag; the digest form REPO@sha256:... is added for each
+	Names      []string // with tags, for containerd; it also gets the name REPO@sha256:... for each
 	Entrypoint []string
 	User       string // "" means root
 	Env        []string
@@ -30,15 +29,15 @@ type Image struct {
 	Files      []File
 }
 
-// File is one entry of an image; directories on the way are made.
+// A File is one entry of an image. Only one of Source, Data and Link is set. Missing directories are created.
 type File struct {
 	Path   string // in the image, absolute
-	Source string // a file on this machine, symlinks followed, its executable bit kept
-	Data   []byte // or the content itself, mode 0644
-	Link   string // or the target of a symbolic link
+	Source string // a file on this host; symbolic links are followed, and the executable bit is kept
+	Data   []byte // the content; the mode is 0644
+	Link   string // the target of a symbolic link
 }
 
-// Packed is an image as its parts.
+// A Packed is an image in the form that registries and containerd store.
 type Packed struct {
 	Digest   string // of the manifest, "sha256:..."
 	Manifest []byte // application/vnd.docker.distribution.manifest.v2+json
@@ -48,13 +47,13 @@ type Packed struct {
 	image Image
 }
 
-// Blob is what a layer is known by.
+// A Blob is the digest and the size of a layer.
 type Blob struct {
 	Digest string
 	Size   int64
 }
 
-// The media types of what Pack makes.
+// The media types of manifests, configurations and layers.
 const (
 	ManifestType = "application/vnd.docker.distribution.manifest.v2+json"
 	configType   = "application/vnd.docker.container.image.v1+json"
@@ -62,7 +61,7 @@ const (
 	indexType    = "application/vnd.oci.image.index.v1+json"
 )
 
-// Pack reads all files and works out the digests. Equal images have equal bytes.
+// Pack reads all files and computes the digests. Equal images have equal bytes.
 func (i Image) Pack() (Packed, error) {
 	sum, count := sha256.New(), new(counter)
 	if err := i.writeLayer(io.MultiWriter(sum, count)); err != nil {
@@ -89,17 +88,17 @@ func (i Image) Pack() (Packed, error) {
 	return Packed{Digest: digest(manifest), Manifest: manifest, Config: config, Layer: layer, image: i}, nil
 }
 
-// WriteLayer writes the layer; the files must not have changed since Pack.
+// WriteLayer writes the layer. The files must not have changed since Pack.
 func (p Packed) WriteLayer(w io.Writer) error { return p.image.writeLayer(w) }
 
-// Tar gives the path of the image as an OCI tar in the cache, written there unless
-// it is there.
+// Tar returns the path of an OCI tar archive with the image in the cache, and the digest of the image. It writes the archive if
+// it does not exist.
 func (i Image) Tar() (path, digest string, err error) {
 	packed, err := i.Pack()
 	if err != nil {
 		return "", "", err
 	}
-	// the names are in the tar and not in the manifest
+	// The archive contains the names, but the digest does not depend on them.
 	key := sha256.Sum256([]byte(packed.Digest + strings.Join(i.Names, " ")))
 	path = filepath.Join(host.CacheDir(), "images", fmt.Sprintf("%x.tar", key[:8]))
 	if _, err := os.Stat(path); err == nil {
@@ -228,7 +227,7 @@ func blobPath(digest string) string {
 
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
 
-// encode is JSON of values that always have one.
+// encode returns v as JSON. v must be a value that encoding/json can encode.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -237,7 +236,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// counter counts what is written to it.
+// A counter counts the bytes that are written to it.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {

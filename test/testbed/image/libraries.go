@@ -1,4 +1,4 @@
-// The shared libraries of programs that need some.
+// This file finds the shared libraries of programs.
 
 package image
 
@@ -13,8 +13,8 @@ import (
 
 var libraryPath = regexp.MustCompile(`(/\S+) \(0x`)
 
-// Libraries are the loader and the libraries of a dynamically linked program, at
-// the paths where it looks for them; none for a static one.
+// Libraries returns the loader and the libraries of a dynamically linked program, at the paths where it looks for them. For a
+// statically linked program, it returns none.
 func Libraries(ctx context.Context, program string) ([]File, error) {
 	out, err := exec.CommandContext(ctx, "ldd", program).CombinedOutput()
 	text := string(out)

@@ -1,4 +1,4 @@
-// The LAN and cables to it: bridges, ports, routes.
+// This file creates the LAN and cables to it: bridges, ports and routes.
 
 package lan
 
@@ -13,26 +13,26 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// A LAN is a bridge that stands for a physical network with tagged VLANs on it.
+// A LAN is a bridge that replaces a physical network with tagged VLANs.
 type LAN struct {
-	NetNS  string // path of the network namespace that the bridge is in
-	Plugin string // path of the CNI plugin bridgevlan, which makes access ports where the kernel's bridges know no VLANs
+	NetNS  string // path of the network namespace with the bridge
+	Plugin string // path of the CNI plugin bridgevlan, which creates access ports if the kernel's bridges do not support VLANs
 }
 
-// Bridge is the name of the bridge to the LAN, in each network namespace that has one.
+// Bridge is the name of the bridge to the LAN, in each network namespace with such a bridge.
 const Bridge = "lan0"
 
 const (
-	nodeNIC, nodePort = "node0", "node0p" // a node's interface on its bridge to the LAN, and the port it is on
-	uplink            = "uplink"          // of a bridge that a cable connects to the LAN
+	nodeNIC, nodePort = "node0", "node0p" // interface of a node on its bridge to the LAN, and the port of that interface
+	uplink            = "uplink"          // port of a bridge for a cable to the LAN
 )
 
-// NewBridge makes a bridge to the LAN in a network namespace, with an interface of that address on it. The bridge filters
-// VLANs where the kernel can. The gateway is of the default route; it need not exist.
+// NewBridge creates a bridge to the LAN in the network namespace at path, and an interface with this address on it. The bridge
+// filters VLANs if the kernel supports that. gateway is that of the default route. It need not exist.
 func NewBridge(path string, address netip.Prefix, gateway netip.Addr) error {
 	err := InNetNS(path, func() error {
-		// The node routes between its pods and the LAN. Netfilter sees what the
-		// pods' bridge forwards, and nothing of the LAN's.
+		// The node routes between its pods and the LAN. Netfilter rules apply to what the bridge of pods forwards, but not to what
+		// the bridge to the LAN forwards.
 		for key, value := range map[string]string{"net/ipv4/ip_forward": "1", "net/bridge/bridge-nf-call-iptables": "0"} {
 			err := os.WriteFile("/proc/sys/"+key, []byte(value), 0o644)
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -67,21 +67,21 @@ func NewBridge(path string, address netip.Prefix, gateway netip.Addr) error {
 		if err != nil {
 			return err
 		}
-		// no host has this address, but kubelet needs a default route to know its own
+		// No host has this address, but kubelet finds its own address by the default route.
 		return h.RouteAdd(&netlink.Route{LinkIndex: nic.Attrs().Index, Gw: gateway.AsSlice()})
 	})
 	if err != nil {
 		return err
 	}
-	// The bridge itself must not say that it has the node's address: its MAC changes with
-	// the ports that come and go, and others would send to the old one.
+	// The bridge itself must not answer ARP for the node's address: its MAC changes when ports are added or removed, and other
+	// hosts would send to the old MAC.
 	return InNetNS(path, func() error {
 		return os.WriteFile("/proc/sys/net/ipv4/conf/"+Bridge+"/arp_ignore", []byte("8"), 0o644)
 	})
 }
 
-// Connect runs a cable between the LAN and the bridge in the network namespace at path, over which all VLANs go. It has
-// that number, from 2.
+// Connect connects the bridge in the network namespace at path to the LAN, with a cable for all VLANs. number is that of the
+// cable, from 2.
 func (l LAN) Connect(path string, number int) error {
 	inside, err := netns.GetFromPath(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func (l LAN) Connect(path string, number int) error {
 	return links(path, func(h *netlink.Handle) error { return l.trunk(h, uplink) })
 }
 
-// trunk adds an interface to the bridge to the LAN as a port of all VLANs.
+// trunk adds an interface to the bridge to the LAN as a port for all VLANs.
 func (l LAN) trunk(h *netlink.Handle, name string) error {
 	if err := enslave(h, name); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (l LAN) trunk(h *netlink.Handle, name string) error {
 	if err != nil {
 		return err
 	}
-	if filters { // VLAN 1 is there already, untagged
+	if filters { // The port already has VLAN 1, untagged.
 		port, err := h.LinkByName(name)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (l LAN) trunk(h *netlink.Handle, name string) error {
 	return up(h, name)
 }
 
-// Route has a network namespace send what is for a network to a host of the LAN.
+// Route adds a route in the network namespace at path: to the network to through the host via.
 func Route(path string, to netip.Prefix, via netip.Addr) error {
 	return links(path, func(h *netlink.Handle) error {
 		destination := &net.IPNet{IP: to.Masked().Addr().AsSlice(), Mask: net.CIDRMask(to.Bits(), 32)}
@@ -133,10 +133,10 @@ func Route(path string, to netip.Prefix, via netip.Addr) error {
 	})
 }
 
-// cablePort is the LAN's end of a cable.
+// cablePort returns the name of the port of the LAN that a cable is connected to.
 func cablePort(number int) string { return fmt.Sprintf("%s%d", uplink, number) }
 
-// Plug puts the LAN's end of a cable up, or down as if it were pulled: the other end follows.
+// Plug sets the LAN's port of a cable up or, if in is false, down. The other end of the cable follows.
 func (l LAN) Plug(number int, in bool) error {
 	return links(l.NetNS, func(h *netlink.Handle) error {
 		port, err := h.LinkByName(cablePort(number))
@@ -150,7 +150,7 @@ func (l LAN) Plug(number int, in bool) error {
 	})
 }
 
-// Pulled says whether a cable is there and pulled.
+// Pulled reports whether a cable exists and its port is down.
 func (l LAN) Pulled(number int) (yes bool) {
 	_ = links(l.NetNS, func(h *netlink.Handle) error {
 		port, err := h.LinkByName(cablePort(number))
@@ -160,7 +160,7 @@ func (l LAN) Pulled(number int) (yes bool) {
 	return yes
 }
 
-// links calls f with the interfaces of the network namespace at path.
+// links calls f with a netlink handle for the network namespace at path.
 func links(path string, f func(*netlink.Handle) error) error {
 	ns, err := netns.GetFromPath(path)
 	if err != nil {

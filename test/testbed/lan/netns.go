@@ -1,5 +1,5 @@
-// Package lan has the networks of a testbed: named network namespaces, the bridges that stand for the physical LAN, the
-// cables between them, access ports of its VLANs, and routers. Who is plugged in is decided elsewhere.
+// Package lan creates the networks of a testbed: named network namespaces, the bridges that replace the physical LAN, cables
+// between them (veth pairs), access ports for its VLANs, and routers.
 package lan
 
 import (
@@ -17,10 +17,10 @@ import (
 
 const netnsDir = "/run/netns"
 
-// NetNSPath is where the network namespace of that name is.
+// NetNSPath returns the path of the network namespace with this name.
 func NetNSPath(name string) string { return filepath.Join(netnsDir, name) }
 
-// NetNSNames are the names of all network namespaces of this machine.
+// NetNSNames returns the names of all named network namespaces on this host.
 func NetNSNames() ([]string, error) {
 	entries, err := os.ReadDir(netnsDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -33,8 +33,8 @@ func NetNSNames() ([]string, error) {
 	return names, err
 }
 
-// NewNetNS makes a named network namespace with nothing in it but a loopback
-// that is down. One that exists already is an error.
+// NewNetNS creates a named network namespace. It contains only a loopback device, which is down. NewNetNS returns an error if
+// the name exists.
 func NewNetNS(name string) error {
 	if err := shareNetNSDir(); err != nil {
 		return fmt.Errorf("%s: %w", netnsDir, err)
@@ -48,15 +48,14 @@ func NewNetNS(name string) error {
 	})
 }
 
-// shareNetNSDir makes the directory of names a mount of its own, as iproute2 does
-// with its first namespace: did that come later, it would lie over ours, and their
-// names could not be removed.
+// shareNetNSDir makes the directory of names a shared mount, as iproute2 does when it creates its first namespace. If iproute2
+// did that later, its mount would cover the names of this package, and they could not be removed.
 func shareNetNSDir() error {
 	if err := os.MkdirAll(netnsDir, 0o755); err != nil {
 		return err
 	}
 	share := func() error { return unix.Mount("", netnsDir, "none", unix.MS_SHARED|unix.MS_REC, "") }
-	if err := share(); !errors.Is(err, unix.EINVAL) { // not a mount yet
+	if err := share(); !errors.Is(err, unix.EINVAL) { // EINVAL: it is not a mount yet.
 		return err
 	}
 	if err := unix.Mount(netnsDir, netnsDir, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
@@ -65,11 +64,11 @@ func shareNetNSDir() error {
 	return share()
 }
 
-// DeleteNetNS removes the name; the namespace goes with its last process. None of
-// that name is not an error.
+// DeleteNetNS removes the name of a network namespace. The namespace ends with its last process. If the name does not exist,
+// DeleteNetNS does nothing.
 func DeleteNetNS(name string) error {
 	if err := netns.DeleteNamed(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		// a file that was made but never mounted upon, by one who was killed between the two
+		// NewNetNS creates a file and then mounts on it. A process that was killed in between has left the file.
 		if err := os.Remove(NetNSPath(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("network namespace %s: %w", name, err)
 		}
@@ -77,8 +76,7 @@ func DeleteNetNS(name string) error {
 	return nil
 }
 
-// InNetNS runs f on a thread that is in the network namespace at path. What f
-// starts on other goroutines is not.
+// InNetNS calls f on a thread in the network namespace at path. Goroutines that f starts are not in it.
 func InNetNS(path string, f func() error) error {
 	return onOwnThread(func() error {
 		handle, err := netns.GetFromPath(path)
@@ -93,8 +91,8 @@ func InNetNS(path string, f func() error) error {
 	})
 }
 
-// DialNetNS dials from inside the network namespace at path; host names are not
-// resolved there, so addresses must be IPs.
+// DialNetNS returns a function that dials from the network namespace at path. Addresses must be IPs, because it does not resolve
+// names there.
 func DialNetNS(path string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 		err = InNetNS(path, func() error {
@@ -105,12 +103,11 @@ func DialNetNS(path string) func(ctx context.Context, network, address string) (
 	}
 }
 
-// onOwnThread runs f on a thread that is thrown away afterwards, so that no other
-// goroutine ever runs in the namespaces f has entered.
+// onOwnThread calls f on a thread that ends afterwards, so that no other goroutine runs in the namespaces that f has entered.
 func onOwnThread(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		runtime.LockOSThread() // It is never unlocked, so the thread ends with this goroutine.
 		done <- f()
 	}()
 	return <-done

@@ -1,5 +1,4 @@
-// A router on a VLAN, and a host behind it: clients that are not on the VLAN. Which
-// addresses they have, and what they may reach, is the caller's.
+// This file attaches a router to a VLAN, and a host to the router. The host is a client that is not on the VLAN.
 
 package lan
 
@@ -20,18 +19,18 @@ const RouterInterface = "vlan0"
 
 const routerInside, hostInterface = "inside0", "eth0"
 
-// A Router forwards between a VLAN and one host behind it, and translates no addresses. The
-// host is two hops from the hosts of the VLAN.
+// A Router forwards packets between a VLAN and one host behind the router, without NAT. The host is two hops from hosts on the
+// VLAN.
 type Router struct {
 	// NetNS and HostNetNS are the paths of the network namespaces of the router and of the host.
 	NetNS, HostNetNS string
-	// Address of the router on the VLAN, Host that of the host.
+	// Address is that of the router on the VLAN, and Host that of the host.
 	Address, Host netip.Addr
 }
 
-// PlugRouter attaches a router with that address and prefix length to a VLAN, and a host to
-// the router. The router has the first address of the host's network. A router of the same
-// name is removed first. Its network namespaces are called name and name.host.
+// PlugRouter attaches a router with this address and prefix length to a VLAN, and a host to the router. The router also has the
+// first address of the host's network. The network namespaces are called name and name.host. PlugRouter first removes a router
+// with the same name.
 func (l LAN) PlugRouter(ctx context.Context, name string, vlan int, address, host netip.Prefix) (Router, error) {
 	if err := UnplugRouter(name); err != nil {
 		return Router{}, err
@@ -54,7 +53,7 @@ func (l LAN) PlugRouter(ctx context.Context, name string, vlan int, address, hos
 	return r, nil
 }
 
-// connect gives router and host their addresses, and forwards between them.
+// connect assigns the addresses of the router and the host, and enables forwarding.
 func (r Router) connect(address, host netip.Prefix) error {
 	first := netip.PrefixFrom(host.Masked().Addr().Next(), host.Bits())
 	if err := Cable(End{r.NetNS, routerInside, []netip.Prefix{first}}, End{r.HostNetNS, hostInterface, []netip.Prefix{host}}); err != nil {
@@ -73,10 +72,10 @@ func (r Router) connect(address, host netip.Prefix) error {
 	return InNetNS(r.NetNS, func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644) })
 }
 
-// UnplugRouter removes a router and the host behind it. None of that name is not an error.
+// UnplugRouter removes a router and the host behind it. If there is no router with this name, it does nothing.
 func UnplugRouter(name string) error {
 	if _, err := os.Stat(NetNSPath(name)); err == nil {
-		// its port is free immediately: a namespace is removed some time after its name
+		// The kernel removes a namespace some time after its name. Delete the interface, so that its port is free immediately.
 		_ = links(NetNSPath(name), func(h *netlink.Handle) error { return h.LinkDel(&netlink.Dummy{LinkAttrs: named(RouterInterface)}) })
 	}
 	return errors.Join(DeleteNetNS(name), DeleteNetNS(name+".host"))
@@ -88,7 +87,7 @@ type End struct {
 	Addresses        []netip.Prefix
 }
 
-// Cable connects two network namespaces. Both interfaces are up.
+// Cable connects two network namespaces. It creates both interfaces, and sets them up.
 func Cable(a, b End) error {
 	other, err := netns.GetFromPath(b.NetNS)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Access ports of the LAN's VLANs. Addresses are the caller's.
+// This file creates access ports for the LAN's VLANs.
 
 package lan
 
@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
-// FiltersVLANs says whether the LAN's bridge itself knows VLANs.
+// FiltersVLANs reports whether the LAN's bridge itself filters VLANs.
 func (l LAN) FiltersVLANs() (yes bool, err error) {
 	err = links(l.NetNS, func(n *netlink.Handle) error {
 		link, err := n.LinkByName(Bridge)
@@ -31,9 +31,8 @@ func (l LAN) FiltersVLANs() (yes bool, err error) {
 	return yes, err
 }
 
-// PlugVLAN puts an interface into the network namespace at path netns whose other
-// end is an access port of the LAN: tagged with vlan there (1 to 4094; 0 means
-// untagged). The interface is up, without addresses. mac nil leaves it to the kernel.
+// PlugVLAN creates interface ifname in the network namespace at path. The other end is an access port of the LAN for vlan, 1 to
+// 4094; 0 means untagged. The interface is up, without addresses. If mac is nil, the kernel chooses the MAC.
 func (l LAN) PlugVLAN(ctx context.Context, path, ifname string, vlan int, mac net.HardwareAddr) error {
 	target, err := netns.GetFromPath(path)
 	if err != nil {
@@ -57,7 +56,7 @@ func (l LAN) PlugVLAN(ctx context.Context, path, ifname string, vlan int, mac ne
 			return n.LinkDel(&netlink.Dummy{LinkAttrs: named(port)})
 		}))
 	}
-	// up only now: nothing leaves untagged
+	// The port is set up last, so that no packet is sent untagged.
 	if err := links(l.NetNS, func(n *netlink.Handle) error { return up(n, port) }); err != nil {
 		return err
 	}
@@ -69,8 +68,8 @@ func (l LAN) PlugVLAN(ctx context.Context, path, ifname string, vlan int, mac ne
 	return up(inside, ifname)
 }
 
-// accessPort tags what enters the bridge by that port, and lets out of it, untagged,
-// that VLAN only.
+// accessPort makes port an access port: packets that enter the bridge there are tagged with vlan, and only packets of this VLAN
+// leave the bridge there, untagged.
 func (l LAN) accessPort(ctx context.Context, port string, vlan int) error {
 	if vlan == 0 {
 		return nil
@@ -98,8 +97,8 @@ func (l LAN) accessPort(ctx context.Context, port string, vlan int) error {
 	})
 }
 
-// portName is the bridge port's name: at most 15 bytes, the same for the same
-// interface, so that plugging twice is an error.
+// portName returns the name of the bridge port for an interface, with at most 15 bytes. It is always the same for this interface,
+// so that a second PlugVLAN fails.
 func portName(path, ifname string) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, path, " ", ifname)

@@ -1,10 +1,8 @@
-// A lease that is renewed as often as one likes. A real client, busybox's udhcpc, takes
-// it and gives the card its address; what is sent then is the message of a client in
-// state RENEWING (RFC 2131, 4.3.2), since no real one can be had to send it many times
-// a second: udhcpc misses answers that come within a millisecond, and asks again 2
-// seconds later.
+// This file gets a lease with a real client, busybox's udhcpc. Then it renews the lease itself, with the message of a client in
+// state RENEWING (RFC 2131, section 4.3.2), because real clients cannot renew many times a second: udhcpc misses answers that arrive
+// within a millisecond, and sends again only 2 seconds later.
 
-// Package lease renews a lease as often as one likes.
+// Package lease renews a DHCP lease at any rate.
 package lease
 
 import (
@@ -30,9 +28,9 @@ import (
 //go:embed renew.sh
 var renewScript []byte
 
-// A Client has a lease.
+// A Client is a DHCP client with a lease.
 type Client struct {
-	// Address that it was given at first.
+	// Address is the address of the first lease.
 	Address netip.Addr
 
 	server  netip.Addr
@@ -42,9 +40,8 @@ type Client struct {
 	waiting map[dhcpv4.TransactionID]chan *dhcpv4.DHCPv4
 }
 
-// NewClient has udhcpc take a lease for the card ifname of the network namespace at
-// path, which gets its address and routes. Its script is left in dir. The client's
-// socket is open until ctx ends.
+// NewClient runs udhcpc to get a lease for interface ifname in the network namespace at path. The interface gets the address and
+// the routes. The script of udhcpc stays in dir. The Client works until ctx ends.
 func NewClient(ctx context.Context, path, ifname, dir string) (*Client, error) {
 	script := filepath.Join(dir, "renew.sh")
 	if err := os.WriteFile(script, renewScript, 0o755); err != nil {
@@ -84,7 +81,7 @@ func NewClient(ctx context.Context, path, ifname, dir string) (*Client, error) {
 	return c, nil
 }
 
-// read hands each answer to the renewal that it is of, until the socket is closed.
+// read passes each answer to its renewal, until the socket is closed.
 func (c *Client) read() {
 	for packet := make([]byte, 1500); ; {
 		n, _, err := c.conn.ReadFrom(packet)
@@ -111,7 +108,7 @@ func (c *Client) read() {
 
 var errRefused = errors.New("NAK")
 
-// Renew asks the server once to renew the lease, and gives the address that it did.
+// Renew sends one request to renew the lease, and returns the address in the answer.
 func (c *Client) Renew(ctx context.Context) (netip.Addr, error) {
 	request, err := dhcpv4.New(dhcpv4.WithMessageType(dhcpv4.MessageTypeRequest), dhcpv4.WithHwAddr(c.mac),
 		dhcpv4.WithClientIP(c.Address.AsSlice()), dhcpv4.WithRequestedOptions(dhcpv4.OptionSubnetMask, dhcpv4.OptionClasslessStaticRoute))

@@ -1,5 +1,5 @@
-// This file makes a catalog of versions of the operator, with the generator that makes releases, and subscribes to it.
-// Each step returns when it is done, or with what the Operator Lifecycle Manager says.
+// This file builds catalogs of versions of the operator, with the code that builds releases, and subscribes to them. Errors
+// contain what the Operator Lifecycle Manager reports.
 
 package olm
 
@@ -17,13 +17,13 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
-// The repositories of the images that hold no program.
+// The repositories of the images that contain no programs.
 const (
 	catalogRepository = "ghcr.io/cldmnky/oooi-catalog"
 	bundleRepository  = "ghcr.io/cldmnky/oooi-bundle"
 )
 
-// Version is that of bundle/, without v.
+// Version returns the version of bundle/, without v.
 func Version() (string, error) {
 	b, err := readBundle()
 	return b.Version, err
@@ -37,16 +37,16 @@ func readBundle() (catalog.Bundle, error) {
 	return catalog.Read(os.DirFS(filepath.Join(root, "bundle")))
 }
 
-// A Catalog is a catalog's image, which all nodes have.
+// A Catalog is the image of a catalog, which all nodes have.
 type Catalog struct {
-	// Version is the one that it has, without v.
+	// Version is the only version in the catalog, without v.
 	Version   string
 	reference string
 }
 
-// Build builds the images of a version, and of a catalog that has it alone, as a release does. version is a semantic one
-// without v; its programs are those of this checkout, and say so. replaces is the version that it upgrades, which only the
-// catalog before has. "" means none.
+// Build builds the images of a version, and of a catalog that contains only this version, as a release does. version is a
+// semantic version without v. The programs are compiled from this checkout, and report this version. replaces is the version that
+// it upgrades, which is in an earlier catalog. Empty: none.
 func (o *OLM) Build(ctx context.Context, version, replaces string) (Catalog, error) {
 	original, err := readBundle()
 	if err != nil {
@@ -96,8 +96,8 @@ func (o *OLM) publish(ctx context.Context, original catalog.Bundle, version stri
 	return catalog.Published{Bundle: b, Ref: reference}, err
 }
 
-// Subscribe applies config/samples/olm.yaml with that catalog, in place of the one before, and waits until its version is
-// installed, or has replaced an older one. namespace is the one in that file.
+// Subscribe applies config/samples/olm.yaml with the catalog from, which replaces an earlier catalog. It waits until the version
+// of from is installed. namespace must be the operator's namespace in that file.
 func (o *OLM) Subscribe(ctx context.Context, from Catalog, namespace string) error {
 	root, err := host.ProjectDir()
 	if err != nil {
@@ -114,7 +114,7 @@ func (o *OLM) Subscribe(ctx context.Context, from Catalog, namespace string) err
 	return o.waitVersion(ctx, namespace, from.Version)
 }
 
-// waitVersion waits until the Operator Lifecycle Manager says that the version is installed, and its Deployments are
+// waitVersion waits until the Operator Lifecycle Manager reports that a version is installed, and until its Deployments are
 // available.
 func (o *OLM) waitVersion(ctx context.Context, namespace, version string) error {
 	name := "clusterserviceversion/oooi.v" + version

@@ -1,4 +1,4 @@
-// This file makes images of this project's programs as a release does, and loads them.
+// This file builds images of this project's programs as a release does, and loads them.
 
 package olm
 
@@ -15,11 +15,11 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/cluster"
 )
 
-// program loads the image that is published at a repository, and gives its reference by digest. The programs of this
-// project say that they are of that version.
+// program loads the image that a release publishes at repository, and returns its reference by digest. The programs of this
+// project report this version.
 func (o *OLM) program(ctx context.Context, repository, version string) (reference string, err error) {
 	name := path.Base(repository)
-	if name == "envoy" { // others publish it
+	if name == "envoy" { // It is not an image of this project.
 		envoy, err := o.cluster.EnvoyImage(ctx)
 		if err != nil {
 			return "", err
@@ -39,7 +39,7 @@ func (o *OLM) program(ctx context.Context, repository, version string) (referenc
 	return o.release(ctx, repository, made)
 }
 
-// release imports an image that the builder of releases has made, and gives its reference by digest.
+// release imports an image that was built as in a release, and returns its reference by digest.
 func (o *OLM) release(ctx context.Context, repository string, made image.Multi) (reference string, err error) {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package olm runs the Operator Lifecycle Manager on a testbed, and installs this project's operator with it as users
-// do: from a catalog's image, whose bundles are images too. Which image holds what, and when a step is done, is decided
-// here; what the operator then does is for others to say.
+// Package olm runs the Operator Lifecycle Manager on a testbed. It installs this project's operator as users do, from the image of
+// a catalog.
 package olm
 
 import (
@@ -22,24 +21,24 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
-// Namespace is where the Operator Lifecycle Manager and its catalogs run.
+// Namespace is the namespace of the Operator Lifecycle Manager and its catalogs.
 const Namespace = "olm"
 
 //go:embed manifests/olm.yaml
 var manifest []byte
 
-// OLM is the Operator Lifecycle Manager of a testbed.
+// An OLM is the Operator Lifecycle Manager on a testbed.
 type OLM struct {
 	cluster *cluster.Cluster
 	say     func(format string, args ...any)
 }
 
-// Programs are those that [Install] compiles unless the cache has them.
+// Programs returns the names of the programs that [Install] needs.
 func Programs() []string {
 	return []string{"opm", "olm", "catalog", "copy-content", "cpb", "grpc_health_probe"}
 }
 
-// Install builds and starts the Operator Lifecycle Manager, and returns when it is ready. What runs already stays.
+// Install builds and starts the Operator Lifecycle Manager, and returns when it is ready. It does not restart what already runs.
 func Install(ctx context.Context, c *cluster.Cluster, log io.Writer) (*OLM, error) {
 	o := &OLM{cluster: c, say: progress.New(log).Say}
 	if err := host.EnsurePackages(ctx, log, "busybox-static"); err != nil {
@@ -59,7 +58,7 @@ func Install(ctx context.Context, c *cluster.Cluster, log io.Writer) (*OLM, erro
 	if err := c.Apply(ctx, crds); err != nil {
 		return nil, err
 	}
-	// A filter needs a list, so the conditions must be there first.
+	// The filter fails without a list of conditions, so wait until there is one.
 	for _, condition := range []string{`{.status.conditions}`, `{.status.conditions[?(@.type=="Established")].status}=True`} {
 		if err := o.kubectl(ctx, "wait", "--for=jsonpath="+condition, "--timeout="+await.Patience.String(), "crd", "--all"); err != nil {
 			return nil, err
@@ -77,7 +76,7 @@ func Install(ctx context.Context, c *cluster.Cluster, log io.Writer) (*OLM, erro
 	return o, nil
 }
 
-// image holds all its programs, and cp, at the paths where pods of the Operator Lifecycle Manager look for them.
+// image returns an image with all programs, and cp, at the paths where pods of the Operator Lifecycle Manager expect them.
 func (o *OLM) image() image.Image {
 	made := image.Image{Entrypoint: []string{"/bin/olm"}, User: "1001", Files: []image.File{
 		{Path: "/bin/busybox", Source: "/bin/busybox"}, {Path: "/bin/cp", Link: "busybox"},
@@ -88,8 +87,8 @@ func (o *OLM) image() image.Image {
 	return made
 }
 
-// definitions are the CRDs: its own, and those of OpenShift that it waits for where it finds others of OpenShift's, as
-// those that HyperShift needs.
+// definitions returns the CRDs of the Operator Lifecycle Manager, and CRDs of OpenShift. The Operator Lifecycle Manager waits for
+// the latter if it finds any CRD of OpenShift, such as those that HyperShift needs.
 func definitions(ctx context.Context) ([]byte, error) {
 	var all [][]byte
 	for _, d := range []struct{ module, files string }{
@@ -116,7 +115,7 @@ func definitions(ctx context.Context) ([]byte, error) {
 	return bytes.Join(all, []byte("\n---\n")), nil
 }
 
-// load imports an image and gives its reference by digest: the Operator Lifecycle Manager always pulls tags.
+// load imports an image, and returns its reference by digest. With a tag, the Operator Lifecycle Manager would always pull it.
 func (o *OLM) load(ctx context.Context, repository string, image image.Image) (reference string, err error) {
 	packed, err := image.Pack()
 	if err != nil {
@@ -131,7 +130,7 @@ func (o *OLM) kubectl(ctx context.Context, args ...string) error {
 	return err
 }
 
-// explained adds to an error what the Operator Lifecycle Manager says about its objects in the namespace.
+// explained returns err with the state of the Operator Lifecycle Manager's objects in namespace.
 func (o *OLM) explained(ctx context.Context, namespace string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

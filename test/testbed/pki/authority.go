@@ -1,4 +1,4 @@
-// Package pki makes certificates that are valid for ten years, from authorities of its own.
+// Package pki creates certificate authorities, and certificates that are valid for ten years.
 package pki
 
 import (
@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Authority signs certificates.
+// An Authority is a certificate authority.
 type Authority struct {
 	Certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// NewAuthority makes a self-signed certificate authority.
+// NewAuthority creates a self-signed certificate authority.
 func NewAuthority(name string) (Authority, error) {
 	template, key, err := certificate(pkix.Name{CommonName: name})
 	if err != nil {
@@ -44,7 +44,7 @@ func (a Authority) Write(path string) error {
 	return writePair(path, a.Certificate.Raw, a.key)
 }
 
-// ReadAuthority reads what Write wrote.
+// ReadAuthority reads the files that [Authority.Write] wrote.
 func ReadAuthority(path string) (Authority, error) {
 	pair, err := tls.LoadX509KeyPair(path+".crt", path+".key")
 	if err != nil {
@@ -57,8 +57,8 @@ func ReadAuthority(path string) (Authority, error) {
 	return Authority{Certificate: pair.Leaf, key: key}, nil
 }
 
-// Issue writes a certificate, for servers of those host names and addresses and for
-// clients, to path + ".crt" and its key to path + ".key".
+// Issue writes a certificate to path + ".crt" and its key to path + ".key". The certificate is for clients, and for servers with
+// these host names and addresses.
 func (a Authority) Issue(path string, subject pkix.Name, hosts ...string) error {
 	template, key, err := certificate(subject)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Cgroup roots for kubelets, on either version of cgroups: made, emptied, removed.
-// Limits are not set here.
+// This file creates and removes cgroup roots for kubelets, with cgroups of version 1 or 2.
 
 package process
 
@@ -18,32 +17,32 @@ import (
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// hierarchies are the mount points of the cgroup hierarchies: one where it is
-// version 2 alone, else one for each set of controllers of version 1.
+// hierarchies returns the mount points of the cgroup hierarchies: one for version 2, or one for each set of controllers of
+// version 1.
 func hierarchies() []string {
 	if _, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers")); err == nil {
 		return []string{cgroupRoot}
 	}
-	found, _ := filepath.Glob(filepath.Join(cgroupRoot, "*", "cgroup.procs")) // the pattern is well-formed
+	found, _ := filepath.Glob(filepath.Join(cgroupRoot, "*", "cgroup.procs")) // Never an error: the pattern is well-formed.
 	for i := range found {
 		found[i] = filepath.Dir(found[i])
 	}
 	return found
 }
 
-// MakeCgroup makes a cgroup of that name at the root of every hierarchy, for
-// kubelet's cgroupRoot: "/" + name. One that exists is used.
+// MakeCgroup creates a cgroup with this name at the root of every hierarchy, if it does not exist. It is for kubelet's option
+// cgroupRoot: "/" + name.
 func MakeCgroup(name string) error {
 	for _, h := range hierarchies() {
 		dir := filepath.Join(h, name)
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
-		// a new cpuset of version 1 is empty, and an empty one takes no process
+		// A new cpuset of version 1 is empty, and an empty one accepts no process.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			all, err := os.ReadFile(filepath.Join(h, file))
 			if err != nil {
-				continue // not this hierarchy, or version 2
+				continue // Another hierarchy, or version 2.
 			}
 			if err := os.WriteFile(filepath.Join(dir, file), all, 0o644); err != nil {
 				return err
@@ -58,7 +57,7 @@ func MakeCgroup(name string) error {
 	return nil
 }
 
-// delegate switches all controllers of version 2 on for what is beneath.
+// delegate enables all controllers of version 2 for the cgroups below dir.
 func delegate(parent, dir string) error {
 	controllers, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
 	if err != nil {
@@ -74,7 +73,7 @@ func delegate(parent, dir string) error {
 	return nil
 }
 
-// CgroupNames are the names of the cgroups directly below the root of any hierarchy.
+// CgroupNames returns the names of the cgroups directly below the root of any hierarchy.
 func CgroupNames() []string {
 	seen := map[string]bool{}
 	for _, h := range hierarchies() {
@@ -91,10 +90,10 @@ func CgroupNames() []string {
 	return names
 }
 
-// RemoveCgroup kills every process in the cgroups of that name and removes them
-// with all beneath. None is not an error.
+// RemoveCgroup kills every process in the cgroups with this name, and removes these cgroups and all below them. If there are none,
+// it does nothing.
 func RemoveCgroup(name string) error {
-	const patience = time.Minute // a killed process leaves its cgroup a little later
+	const patience = time.Minute // A killed process leaves its cgroup some time later.
 	var err error
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		err = nil
@@ -108,16 +107,16 @@ func RemoveCgroup(name string) error {
 	return err
 }
 
-// clearCgroup kills what is in the cgroup and removes what is empty.
+// clearCgroup kills the processes in the cgroup, and removes the cgroups there that are empty.
 func clearCgroup(root string) error {
 	var dirs []string
 	walk := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			dirs = append(dirs, path)
 		}
-		return nil // what vanishes meanwhile is what we want
+		return nil // A cgroup that no longer exists needs no removal.
 	})
-	sort.Sort(sort.Reverse(sort.StringSlice(dirs))) // children first
+	sort.Sort(sort.Reverse(sort.StringSlice(dirs))) // Children come first.
 	for _, dir := range dirs {
 		pids, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for _, p := range strings.Fields(string(pids)) {

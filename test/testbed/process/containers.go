@@ -1,5 +1,5 @@
-// Which processes a pod's containers are, and how they are ended behind kubelet's
-// back. The kubelet decides what happens to the pod.
+// This file finds the processes of a pod's containers, and kills them without kubelet. What then happens to the pod is decided by
+// kubelet.
 
 package process
 
@@ -13,9 +13,8 @@ import (
 	"syscall"
 )
 
-// ContainerProcesses are the processes of a container, or of all containers of a pod
-// and its sandbox, on any node: id is that of the container, as its status has it, or
-// the pod's UID.
+// ContainerProcesses returns the process IDs of a container or, for a pod, of all its containers and its sandbox, on any node. id
+// is the container's ID, as in its status, or the pod's UID.
 func ContainerProcesses(id string) []int {
 	id = id[strings.LastIndexByte(id, '/')+1:] // without containerd://
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
@@ -26,7 +25,7 @@ func ContainerProcesses(id string) []int {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // The process has ended.
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && inCgroup(string(text), id) {
 			found = append(found, pid)
@@ -36,8 +35,7 @@ func ContainerProcesses(id string) []int {
 	return found
 }
 
-// inCgroup says whether a process with that /proc/<pid>/cgroup is in the cgroup that
-// kubelet makes for a pod or containerd for a container.
+// inCgroup reports whether a process is in the cgroup of a pod or a container. text is the content of its /proc/<pid>/cgroup.
 func inCgroup(text, id string) bool {
 	if id == "" {
 		return false
@@ -52,14 +50,14 @@ func inCgroup(text, id string) bool {
 	return false
 }
 
-// KillContainer ends all processes of a container or pod at once.
+// KillContainer sends SIGKILL to all processes of a container or pod.
 func KillContainer(id string) error {
 	pids := ContainerProcesses(id)
 	if len(pids) == 0 {
 		return fmt.Errorf("%s has no processes", id)
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended with another
+		_ = syscall.Kill(pid, syscall.SIGKILL) // The process may have ended together with another one.
 	}
 	return nil
 }

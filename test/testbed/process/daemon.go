@@ -1,5 +1,5 @@
-// Package process has the processes of a testbed: how they are started, marked, found again, waited for and ended, and
-// their cgroups. Which ones there are is decided elsewhere.
+// Package process starts the processes of a testbed, finds them again by a mark, waits for them and ends them. It also creates
+// their cgroups.
 package process
 
 import (
@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// Mark is the environment variable that all processes of a cluster carry, and
-// their children too: the state directory they belong to.
+// Mark is an environment variable of all processes of a cluster and their children. Its value is the state directory that they
+// belong to.
 const Mark = "OOOI_TESTBED_STATE"
 
-// Daemon is a process that outlives the one that starts it.
+// A Daemon is a process that continues after the process that started it has ended.
 type Daemon struct {
-	Name    string   // of its log and pid file
-	Dir     string   // state directory: log/<Name>.log and pid/<Name> are there
-	NetNS   string   // path of the network namespace it runs in
-	MountNS string   // path of a mount namespace to enter; "" stays in the host's
+	Name    string   // of its log and its pid file
+	Dir     string   // state directory, with log/<Name>.log and pid/<Name>
+	NetNS   string   // path of its network namespace
+	MountNS string   // path of its mount namespace; "" means the host's
 	Args    []string // program and arguments
 	Env     []string // added to PATH and the mark
 }
 
-// Start starts a daemon of the cluster with that state directory in a session of its own, its output in its log, and
-// gives its process id. It does not wait until it serves.
+// Start starts a daemon in a session of its own, with its output in its log, and returns its process ID. cluster is the state
+// directory of the cluster. Start does not wait until the daemon serves.
 func Start(cluster string, d Daemon) (int, error) {
 	argv := []string{"--net=" + d.NetNS}
 	if d.MountNS != "" {
@@ -54,12 +54,12 @@ func Start(cluster string, d Daemon) (int, error) {
 		return 0, fmt.Errorf("%s: %w", d.Name, err)
 	}
 	pid := cmd.Process.Pid
-	go func() { _ = cmd.Wait() }() // no zombie while the starter lives
+	go func() { _ = cmd.Wait() }() // So that the daemon does not become a zombie while this process runs.
 	return pid, os.WriteFile(filepath.Join(d.Dir, "pid", d.Name), []byte(strconv.Itoa(pid)), 0o644)
 }
 
-// Environment is the environment of a cluster's processes: of the caller's they see only
-// what they need, so that they do not use its proxy or its KUBECONFIG.
+// Environment returns the environment of a cluster's processes. It contains only what they need of the caller's environment, so
+// that they do not use the caller's proxy or KUBECONFIG.
 func Environment(clusterDir, markDir string) []string {
 	return []string{
 		"PATH=" + filepath.Join(clusterDir, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -68,8 +68,7 @@ func Environment(clusterDir, markDir string) []string {
 	}
 }
 
-// Pid is the process id of a daemon that was started with that name and state
-// directory; 0 means none runs.
+// Pid returns the process ID of the daemon with this state directory and name. 0: it does not run.
 func Pid(dir, name string) int {
 	text, err := os.ReadFile(filepath.Join(dir, "pid", name))
 	if err != nil {
@@ -79,16 +78,15 @@ func Pid(dir, name string) int {
 	if err != nil {
 		return 0
 	}
-	const patience = 500 // to become another program takes long on a busy machine
+	const patience = 500 // On a busy host, execve takes long.
 	if !belongs(environ(pid, patience), dir) {
-		return 0 // the number is another's by now
+		return 0 // Another process has this ID now.
 	}
 	return pid
 }
 
-// Kill ends all processes that carry the mark of the state directory or of one
-// beneath it, except this one and its ancestors: SIGTERM, and SIGKILL to those
-// that are still there after the grace.
+// Kill ends all processes with the mark of dir or of a directory below it, except this process and its ancestors. It sends
+// SIGTERM, and SIGKILL to those that still run after grace. If grace is 0, it sends only SIGKILL.
 func Kill(dir string, grace time.Duration) error {
 	signal := syscall.SIGTERM
 	if grace == 0 {
@@ -112,7 +110,7 @@ func Kill(dir string, grace time.Duration) error {
 	}
 }
 
-// processes are those that carry the mark, without this one and its ancestors.
+// processes returns the IDs of the processes with the mark of dir, without this process and its ancestors.
 func processes(dir string) []int {
 	ours := ancestors(os.Getpid())
 	entries, err := os.ReadDir("/proc")
@@ -129,7 +127,7 @@ func processes(dir string) []int {
 	return found
 }
 
-// marked says whether a process belongs to the state directory or to one beneath.
+// marked reports whether a process has the mark of dir or of a directory below it.
 func marked(pid int, dir string) bool { return belongs(environ(pid, 5), dir) }
 
 func belongs(environ []byte, dir string) bool {
@@ -141,8 +139,8 @@ func belongs(environ []byte, dir string) bool {
 	return false
 }
 
-// environ is a process's environment. While a process becomes another program it
-// has none for a moment: that is waited for, so many times 2 milliseconds.
+// environ returns the environment of a process. During execve, a process has none for a moment. environ then tries again, up to
+// patience times, every 2 milliseconds.
 func environ(pid, patience int) []byte {
 	for range patience {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -150,7 +148,7 @@ func environ(pid, patience int) []byte {
 			return text
 		}
 		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
-			return nil // a thread of the kernel
+			return nil // This is a kernel thread.
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -171,8 +169,8 @@ func zombie(pid int) bool {
 	return state == "Z"
 }
 
-// stat is a process's state and parent: fields 3 and 4 of proc(5) stat, after the
-// name in brackets, which may hold spaces.
+// stat returns the state and the parent of a process: fields 3 and 4 of /proc/<pid>/stat (see proc(5)). They follow the name in
+// parentheses, which may contain spaces.
 func stat(pid int) (state string, parent int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, os.ErrNotExist) || err != nil {

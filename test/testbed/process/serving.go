@@ -1,4 +1,4 @@
-// Waiting for what a daemon serves, and saying what the daemon said when it does not come.
+// This file waits until a daemon serves. Errors contain the end of its log.
 
 package process
 
@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/await"
 )
 
-// Await asks until the condition holds, for as long as the daemon lives that it depends on, up to [await.Patience]. The error
-// shows the end of the daemon's log.
+// Await calls holds until it returns nil, for at most [await.Patience] and as long as the daemon runs. what names the condition for
+// the error, which contains the end of the daemon's log.
 func Await(ctx context.Context, what, dir, daemon string, holds func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()
@@ -30,7 +30,7 @@ func Await(ctx context.Context, what, dir, daemon string, holds func(context.Con
 	return nil
 }
 
-// LogTail is the end of a daemon's log, at most so many lines, after the path of the log.
+// LogTail returns the path of a daemon's log, and at most lines lines from its end.
 func LogTail(dir, daemon string, lines int) string {
 	path := filepath.Join(dir, "log", daemon+".log")
 	text, err := os.ReadFile(path)

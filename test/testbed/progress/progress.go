@@ -1,5 +1,5 @@
-// Package progress writes what happens as lines with the seconds since the start, and a status line in between: one
-// that updates on a terminal, one every 15 seconds elsewhere. It uses the standard library only.
+// Package progress writes lines with the seconds since the start, and a status line in between. On a terminal, the status line is
+// overwritten. Elsewhere, a new one is written every 15 seconds. The package uses only the standard library.
 package progress
 
 import (
@@ -14,10 +14,10 @@ import (
 // erase returns to the start of a terminal's line and clears it.
 const erase = "\r\x1b[K"
 
-// pause is how far apart status lines are where they are not overwritten.
+// pause is the time between two status lines if they cannot be overwritten.
 const pause = 15 * time.Second
 
-// Log writes to one writer. Its methods may be called from several goroutines.
+// A Log writes lines to one writer. It is safe for concurrent use.
 type Log struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -28,14 +28,14 @@ type Log struct {
 	pending  bool      // the cursor is at the end of a status line
 }
 
-// New returns a log whose seconds begin now. With a nil writer it writes nothing.
+// New returns a Log that starts now. If w is nil, it writes nothing.
 func New(w io.Writer) *Log { return newLog(w, IsTerminal(w), time.Now) }
 
 func newLog(w io.Writer, terminal bool, now func() time.Time) *Log {
 	return &Log{w: w, terminal: terminal, now: now, start: now(), last: now()}
 }
 
-// IsTerminal reports whether lines on w can be overwritten: w is a terminal, or says so itself by a method IsTerminal.
+// IsTerminal reports whether lines on w can be overwritten: w is a terminal, or has a method IsTerminal that returns true.
 func IsTerminal(w io.Writer) bool {
 	switch w := w.(type) {
 	case interface{ IsTerminal() bool }:
@@ -62,7 +62,7 @@ func (l *Log) Say(format string, args ...any) {
 	fmt.Fprintf(l.w, "%s%6.1fs %s\n", before, l.seconds(), fmt.Sprintf(format, args...))
 }
 
-// Status shows how far the present step is, until the next line. Call it as often as you like.
+// Status shows text as the status line, until the next line. It may be called at any rate.
 func (l *Log) Status(text string) {
 	if l == nil || l.w == nil {
 		return
@@ -81,7 +81,7 @@ func (l *Log) Status(text string) {
 
 func (l *Log) seconds() float64 { return l.now().Sub(l.start).Seconds() }
 
-// short cuts text to n bytes: a status line that wraps can't be overwritten.
+// short returns at most n bytes of text, because a status line that the terminal wraps cannot be overwritten.
 func short(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -89,7 +89,7 @@ func short(text string, n int) string {
 	return text[:n-3] + "..."
 }
 
-// Indent returns a writer that puts prefix before each line, also before one that overwrites the last.
+// Indent returns a writer that adds prefix before each line, also before status lines.
 func Indent(w io.Writer, prefix string) io.Writer { return indent{w, prefix} }
 
 type indent struct {
@@ -97,10 +97,10 @@ type indent struct {
 	prefix string
 }
 
-// IsTerminal reports whether the writer below is one.
+// IsTerminal reports whether the wrapped writer is a terminal.
 func (i indent) IsTerminal() bool { return IsTerminal(i.w) }
 
-// Write takes whole lines, or a status line.
+// Write implements io.Writer. text must be whole lines, or a status line.
 func (i indent) Write(text []byte) (int, error) {
 	var out strings.Builder
 	for line := range strings.Lines(string(text)) {
@@ -116,7 +116,7 @@ func (i indent) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// About says a time roughly, as an estimate should be said: "about 40 s", "about 9 min".
+// About returns a rounded time for an estimate: "about 40 s", "about 9 min".
 func About(d time.Duration) string {
 	if d < 95*time.Second {
 		return fmt.Sprintf("about %d s", max(int(d.Round(10*time.Second).Seconds()), 10))

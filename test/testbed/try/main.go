@@ -1,8 +1,8 @@
-// Try serves a plan to a VM in network namespaces of this machine, without Kubernetes. The servers are those of an edge, and the VM
-// uses the clients of other projects. Only the control plane is a stand-in, which answers TLS.
+// Command try runs the edge of a plan and a VM in network namespaces on this host, without Kubernetes. The servers are those of an
+// edge, and the VM uses clients of other projects. Only the control plane is a stand-in, which answers TLS connections.
 //
-// This file reads the arguments, and decides the order and the exit code. plan.go makes the plan, stage.go has the namespaces and
-// what runs in them, and vm.go what the VM does.
+// This file reads the arguments, and decides the order and the exit code. File plan.go gets the plan, stage.go runs the servers in
+// network namespaces, and vm.go is the VM.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// exitNoAnswer is the exit code of an error. All are those of `oooi plan` (docs/commands.md).
+// exitNoAnswer is the exit code for an error. The exit codes are those of `oooi plan` (docs/commands.md).
 const exitNoAnswer = 1
 
 func main() {
@@ -34,8 +34,8 @@ func main() {
 	os.Exit(code)
 }
 
-// try serves the plan of objects, which are files, or stories of test/scenarios. Name is what all that it creates on this machine
-// begins with. It ends with the exit code of `oooi plan`, or with an error.
+// try serves the plan of objects, which are files, or stories in test/scenarios. The names of everything that it creates on this host
+// begin with name. It returns the exit code of `oooi plan`, or an error.
 func try(ctx context.Context, name string, objects []string, out, errs io.Writer) (code int, err error) {
 	in, err := read(objects)
 	if err != nil {
@@ -74,7 +74,7 @@ func try(ctx context.Context, name string, objects []string, out, errs io.Writer
 	}
 	defer unlock()
 	log.Say("starting %v and a VM in network namespaces %s.*", s.network().Services, name)
-	err = s.clear(ctx) // What a killed one left.
+	err = s.clear(ctx) // Remove what a killed process has left.
 	if err == nil {
 		err = s.start(ctx)
 	}
@@ -94,7 +94,7 @@ func try(ctx context.Context, name string, objects []string, out, errs io.Writer
 	return p.code, nil
 }
 
-// next has the command that prints the plan.
+// next is printed at the end: what to try next. Its argument is the command that prints the plan.
 const next = `  make build && %s
                             all that a VM gets and reaches
   make try FILES=my.yaml    your own HostedCluster, NodePool and network

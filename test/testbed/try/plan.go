@@ -1,4 +1,4 @@
-// This file makes a plan of files with `oooi plan`, as a user does.
+// This file gets a plan for files from `oooi plan`, as a user does.
 
 package main
 
@@ -20,17 +20,17 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/host"
 )
 
-// story is what is served without an argument: one in which nothing is missing, and whose API server has a name.
+// story is the story in test/scenarios that is used without an argument. Its plan lacks nothing, and its API server has a name.
 const story = "apps-host-network"
 
-// An input is objects for `oooi plan`.
+// An input contains the objects for `oooi plan`.
 type input struct {
 	named []string // as the user named them
 	flags []string // of `oooi plan`
 	stdin []byte
 }
 
-// read finds the objects: each is a file or a directory, seen from the directory of the project, or the name of a story.
+// read returns the input for objects. Each is a file or a directory, relative to the root of the project, or the name of a story.
 func read(objects []string) (in input, err error) {
 	root, err := host.ProjectDir()
 	if err != nil {
@@ -66,7 +66,7 @@ func read(objects []string) (in input, err error) {
 	return in, nil
 }
 
-// command prints the plan, in the directory of the project.
+// command returns the shell command that prints the plan, in the root of the project.
 func (in input) command() string {
 	if in.stdin != nil {
 		return "go run ./test/show " + strings.Join(in.named, " ") + " | bin/oooi plan -f -"
@@ -74,16 +74,16 @@ func (in input) command() string {
 	return "bin/oooi plan " + strings.Join(in.named, " ")
 }
 
-// A planned is what `oooi plan` says about one hosted cluster.
+// A planned is the output of `oooi plan` for one hosted cluster.
 type planned struct {
-	// Plan is nil if an Error refuses it. It has one network: that from which VMs boot, else the first.
+	// Plan is nil if there is an Error. It has only one network: the one from which VMs boot, else the first.
 	Plan *network.Plan
-	// headline is the first line that people read, with what belongs to it.
+	// headline is the first line of the text, and its continuation lines.
 	headline string
 	code     int
 }
 
-// plan asks the program oooi. A hosted cluster without the annotation gets it.
+// plan runs the program oooi. It adds the annotation network to a hosted cluster without it.
 func (in input) plan(ctx context.Context, oooi string, errs io.Writer) (p planned, err error) {
 	text, code, err := in.run(ctx, oooi, errs)
 	if err != nil {
@@ -122,7 +122,7 @@ func (in input) plan(ctx context.Context, oooi string, errs io.Writer) (p planne
 	return p, nil
 }
 
-// run returns what `oooi plan` prints, and its exit code. No answer is an error: errs has the reason.
+// run returns the output of `oooi plan`, and its exit code. It returns an error if oooi could not make a plan. The reason is in errs.
 func (in input) run(ctx context.Context, oooi string, errs io.Writer, more ...string) (out []byte, code int, err error) {
 	c := exec.CommandContext(ctx, oooi, slices.Concat([]string{"plan", "--set", "network=auto"}, in.flags, more)...)
 	c.Env = append(os.Environ(), "COLUMNS=80")

@@ -1,5 +1,5 @@
-// This file has what runs on this machine: three network namespaces with cables between them, the servers of an edge, and the
-// stand-ins of the control plane. It removes all of it.
+// This file creates and removes what runs on this host: three network namespaces with cables between them, the servers of an edge,
+// and stand-ins for the control plane.
 
 package main
 
@@ -29,9 +29,9 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// A stage is what runs for one plan, which has one network.
+// A stage is everything that runs for one plan with one network.
 type stage struct {
-	// name begins the names of its network namespaces. All files are in dir.
+	// name is the prefix of the names of network namespaces. All files are in dir.
 	name, dir      string
 	out            io.Writer // for the user
 	plan           network.Plan
@@ -41,19 +41,19 @@ type stage struct {
 	answering      []io.Closer // the stand-ins
 }
 
-// stopped is how long servers have to end. Then they are killed.
+// stopped is how long servers may take to end. Then they are killed.
 const stopped = 5 * time.Second
 
-// The pod network of the edge, which leads to the control plane. These addresses are for documentation (RFC 5737).
+// The addresses of the edge and of the control plane on their pod network. They are from a range for documentation (RFC 5737).
 var edgePod, controlPlanePod = netip.MustParsePrefix("192.0.2.2/30"), netip.MustParsePrefix("192.0.2.1/30")
 
-// network is the one that is served.
+// network returns the network that the edge serves.
 func (s *stage) network() network.Network { return s.plan.Networks[0] }
 
-// namespace is the path of a network namespace of the stage.
+// namespace returns the path of a network namespace of s.
 func (s *stage) namespace(part string) string { return lan.NetNSPath(s.name + "." + part) }
 
-// clear removes all that a stage of that name left.
+// clear removes everything of a stage with this name.
 func (s *stage) clear(ctx context.Context) error {
 	var err error
 	for _, c := range s.answering {
@@ -67,7 +67,7 @@ func (s *stage) clear(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// start starts all, and returns when the servers are ready. The VM has no address yet.
+// start starts everything, and returns when the servers are ready. The VM has no address yet.
 func (s *stage) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *stage) start(ctx context.Context) (err error) {
 	return s.vm.WaitCarrier(ctx)
 }
 
-// connect gives the edge one cable to the VM, with all addresses that an edge has there, and one to the control plane.
+// connect connects the edge to the VM, with all addresses that an edge has on its network, and to the control plane.
 func (s *stage) connect() error {
 	for _, part := range []string{"edge", "control-plane"} {
 		if err := lan.NewNetNS(s.name + "." + part); err != nil {
@@ -113,12 +113,12 @@ func (s *stage) connect() error {
 		lan.End{NetNS: s.namespace("control-plane"), Interface: "eth0", Addresses: behind}); err != nil {
 		return err
 	}
-	// VMs reach nothing through an edge but what its servers answer.
+	// Edges do not forward packets.
 	err := lan.InNetNS(s.namespace("edge"), func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("0"), 0o644) })
 	return errors.Join(err, lan.Route(s.namespace("edge"), netip.PrefixFrom(netip.IPv4Unspecified(), 0), controlPlanePod.Addr()))
 }
 
-// standIns are the Services of the control plane that the plan forwards to, and whose address is known.
+// standIns returns the Services of the control plane that edges forward to, if their ClusterIP is known.
 func (s *stage) standIns() (out []network.Backend) {
 	for _, b := range s.network().Backends {
 		if b.Kind == network.BackendPods && b.ClusterIP.IsValid() {
@@ -128,8 +128,8 @@ func (s *stage) standIns() (out []network.Backend) {
 	return out
 }
 
-// standIn answers TLS at the ClusterIP of each Service that VMs connect to. It has a certificate for the names and addresses of the
-// Service, and answers with the name of the Service.
+// standIn starts a TLS server at the ClusterIP of each Service in standIns. Its certificate is for the names and addresses of the
+// Service. It answers with the name of the Service.
 func (s *stage) standIn() error {
 	authority, err := pki.NewAuthority("make try")
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *stage) standIn() error {
 		answer := &http.Server{
 			Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, b.Service) }),
 			TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, ReadHeaderTimeout: time.Minute,
-			ErrorLog: log.New(io.Discard, "", 0), // Edges connect without a request, to see whether it answers.
+			ErrorLog: log.New(io.Discard, "", 0), // The health checks of edges connect and send no request.
 		}
 		s.answering = append(s.answering, answer)
 		go func() { _ = answer.ServeTLS(l, "", "") }()

@@ -1,5 +1,5 @@
-// This file decides what the VM does, and prints it: it gets an address, resolves names, asks for the time, and connects to each
-// service of the control plane.
+// This file is the VM, and prints what it does. It gets an address, resolves names, requests the time, and connects to the services
+// of the control plane.
 
 package main
 
@@ -18,13 +18,13 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// most is how many services are tried: the output is for one screen.
+// most is the largest number of services that are tried, so that the output fits on one screen.
 const most = 6
 
-// otherName is a name that no plan has.
+// otherName is a name that is in no plan.
 const otherName = "www.example.net"
 
-// boot prints the answers as they come. The first one that is missing is an error.
+// boot does what the VM does, and prints the answers. It returns an error at the first missing answer.
 func (s *stage) boot(ctx context.Context) error {
 	n := s.network()
 	fmt.Fprintf(s.out, "\nNetwork %s: edge %d serves a VM\n", n.Attachment, n.Edges[0].Number)
@@ -41,7 +41,7 @@ func (s *stage) boot(ctx context.Context) error {
 	return nil
 }
 
-// row prints what one protocol answers.
+// row prints the lines about one protocol.
 func (s *stage) row(protocol string, lines ...string) {
 	for _, line := range lines {
 		fmt.Fprintf(s.out, "  %-5s %s\n", protocol, line)
@@ -65,7 +65,7 @@ func lines(l machine.Lease) []string {
 	return out
 }
 
-// places are the names and addresses of an endpoint that VMs dial. Wildcards are not among them.
+// places returns the names and addresses of an endpoint that VMs dial, without wildcards.
 func places(e network.Endpoint) []string {
 	names := slices.DeleteFunc(slices.Clone(e.Hosts), func(h string) bool { return strings.HasPrefix(h, "*") })
 	return append(names, network.Texts(e.Addresses)...)
@@ -82,7 +82,7 @@ func isName(place string) bool {
 	return err != nil
 }
 
-// dialed are the endpoints that lead to a stand-in, the API server first. Without a DNS server of the edge, they have no names.
+// dialed returns the endpoints whose backend is a stand-in, the API server first. If the edge serves no DNS, they have no names.
 func (s *stage) dialed() (out []network.Endpoint) {
 	for _, e := range s.plan.Endpoints {
 		served := slices.ContainsFunc(s.standIns(), func(b network.Backend) bool { return b.Name == e.Backend.Name })
@@ -98,7 +98,7 @@ func (s *stage) dialed() (out []network.Endpoint) {
 	return out[:min(most, len(out))]
 }
 
-// resolve asks the resolver of the VM for the names of the control plane, and for one that is not in the plan.
+// resolve resolves the names of the control plane on the VM, and one that is not in the plan.
 func (s *stage) resolve(ctx context.Context) error {
 	if !s.runs(network.ServiceDNS) {
 		return nil
@@ -116,7 +116,7 @@ func (s *stage) resolve(ctx context.Context) error {
 		address, _, _ := strings.Cut(string(out), " ")
 		all = append(all, host+" is "+address)
 	}
-	if s.network().DNS.Upstreams.Mode == network.UpstreamNone { // Else there is no server that could be asked.
+	if s.network().DNS.Upstreams.Mode == network.UpstreamNone { // Upstream servers do not exist here.
 		if out, err := s.vm.Output(ctx, "getent", "ahostsv4", otherName); err == nil {
 			return fmt.Errorf("%s has an address that is not in the plan: %s", otherName, out)
 		}
@@ -126,7 +126,7 @@ func (s *stage) resolve(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// askTime asks the edge for the time.
+// askTime requests the time from the edge.
 func (s *stage) askTime(ctx context.Context) error {
 	if !s.runs(network.ServiceNTP) {
 		return nil
