@@ -1,6 +1,6 @@
 // This file gets a lease with a real client, busybox's udhcpc. Then it renews the lease itself, with the message of a client in
-// state RENEWING (RFC 2131, section 4.3.2), because real clients cannot renew many times a second: udhcpc misses answers that arrive
-// within a millisecond, and sends again only 2 seconds later.
+// state RENEWING (RFC 2131, section 4.3.2). Real clients cannot renew many times a second: udhcpc misses answers that arrive within
+// a millisecond, and sends again only 2 seconds later.
 
 // Package lease renews a DHCP lease at any rate.
 package lease

@@ -1,6 +1,5 @@
-// This file decides which certificate requests of a node are granted, as
-// OpenShift's machine-approver does: a machine that is known asks for itself, with
-// its own name and addresses. It never grants what it does not recognise.
+// This file decides which CertificateSigningRequests (CSRs) of a node are approved, as OpenShift's machine-approver does: those of a
+// known VM for its own name and addresses.
 
 package worker
 
@@ -25,8 +24,7 @@ import (
 // bootstrapper is the service account in HyperShift's bootstrap kubeconfig.
 const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
-// Grants says whether the request is one of the node called name at address, for
-// its client or its serving certificate.
+// Grants reports whether csr is a request of the node with this name and address, for its client or its serving certificate.
 func Grants(csr certificates.CertificateSigningRequest, name string, address netip.Addr) bool {
 	block, _ := pem.Decode(csr.Spec.Request)
 	if block == nil {
@@ -60,15 +58,14 @@ func Grants(csr certificates.CertificateSigningRequest, name string, address net
 	return false
 }
 
-// Admit grants the node's requests until it is Ready, up to limit, and says when
-// the node was first seen and when it was Ready. What a kubelet of the same name
-// said before since does not count.
+// Admit approves the CSRs of the node until it is Ready, for at most limit. It returns when the node was first seen, and when it
+// was Ready. It ignores conditions from before since, which an earlier kubelet of the same name has reported.
 func Admit(ctx context.Context, guest kubernetes.Interface, name string, address netip.Addr, since time.Time, limit time.Duration) (seen, ready time.Time, err error) {
 	var last error
 	state := "it has not registered"
 	err = await.Poll(ctx, limit, func() (bool, error) {
 		if last = grantAll(ctx, guest, name, address); last != nil {
-			return false, nil // the way there may be only just coming up
+			return false, nil // The API server may not be reachable yet.
 		}
 		node, err := guest.CoreV1().Nodes().Get(ctx, name, meta.GetOptions{})
 		if err != nil {
@@ -92,8 +89,7 @@ func Admit(ctx context.Context, guest kubernetes.Interface, name string, address
 	return seen, time.Now(), nil
 }
 
-// requested says how far each request for a certificate got: the control plane's
-// controller manager signs what is approved.
+// requested says in words whether each CSR is approved and signed. The control plane's controller manager signs approved ones.
 func requested(ctx context.Context, guest kubernetes.Interface) string {
 	list, err := guest.CertificatesV1().CertificateSigningRequests().List(ctx, meta.ListOptions{})
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file says what a worker waits for, from what objects report. It waits for nothing itself.
+// This file says what a worker waits for, from the state of objects. It does not wait.
 
 package worker
 
@@ -19,7 +19,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
-// lineage are the kinds that lead to a virtual machine, each made from the one before, and what makes it.
+// lineage are the kinds from a HostedCluster to a VM, in the order in which they are created from each other. maker is the component
+// that creates objects of the kind.
 var lineage = []struct {
 	schema.GroupVersionKind
 	maker string
@@ -34,7 +35,7 @@ var lineage = []struct {
 // A lister returns the objects of a kind that belong to one hosted cluster.
 type lister func(schema.GroupVersionKind) ([]unstructured.Unstructured, error)
 
-// listerFor reads those of the hosted cluster with this control plane namespace.
+// listerFor returns a lister for the hosted cluster with this control plane namespace.
 func listerFor(ctx context.Context, c client.Client, namespace string) lister {
 	return func(kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
 		list := &unstructured.UnstructuredList{}
@@ -51,7 +52,8 @@ func listerFor(ctx context.Context, c client.Client, namespace string) lister {
 	}
 }
 
-// missing says which object on the way to a virtual machine does not exist, and what the one before it reports. Empty: all exist.
+// missing says which is the first kind in lineage without an object, and what the object of the kind before it reports. Empty: all
+// exist.
 func missing(list lister) string {
 	var before []unstructured.Unstructured
 	for _, kind := range lineage {
@@ -67,10 +69,10 @@ func missing(list lister) string {
 	return ""
 }
 
-// reasons are the conditions that say why nothing follows from an object yet, those first that say most.
+// reasons are the types of conditions that say why nothing was created from an object yet. The most specific ones come first.
 var reasons = []string{"ValidReleaseImage", "ValidPlatformConfig", "ValidGeneratedPayload", "BootstrapReady", "InfrastructureReady", "Available", "AllMachinesReady", "Ready"}
 
-// complaint is such a condition of the first object. Empty: it has none.
+// complaint returns the first of reasons that the first object has as a condition, in words. Empty: it has none.
 func complaint(objects []unstructured.Unstructured) string {
 	if len(objects) == 0 {
 		return ""
@@ -86,7 +88,7 @@ func complaint(objects []unstructured.Unstructured) string {
 	return ""
 }
 
-// awaitedVM says what the virtual machines of a control plane namespace wait for.
+// awaitedVM says what the VMs of a control plane namespace wait for.
 func awaitedVM(ctx context.Context, c client.Client, namespace string) string {
 	if what := missing(listerFor(ctx, c, namespace)); what != "" {
 		return what
@@ -115,7 +117,7 @@ func (b *boot) awaitedNode(ctx context.Context) string {
 	return "the node to be Ready"
 }
 
-// telling calls report each second with what text returns, until stop is called. Nil reports to no one.
+// telling calls report each second with the result of text, until stop is called. If report is nil, it does nothing.
 func telling(report func(string), text func() string) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -1,5 +1,5 @@
-// This file decides how it is shown that a control plane reaches a node: requests
-// to the hosted API server that it can only answer through konnectivity.
+// This file checks that a control plane reaches a node, with requests to the hosted API server that it can answer only through
+// konnectivity.
 
 package worker
 
@@ -18,8 +18,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/await"
 )
 
-// AllowCalls lets the hosted API server call kubelets, as OpenShift's own API server
-// is at its start and upstream's, which runs in its place here, is not.
+// AllowCalls gives the hosted API server the right to call kubelets. OpenShift's API server creates that right when it starts, but
+// upstream's, which runs here, does not.
 func AllowCalls(ctx context.Context, guest kubernetes.Interface) error {
 	binding := &rbac.ClusterRoleBinding{
 		ObjectMeta: meta.ObjectMeta{Name: "kube-apiserver-calls-kubelets"},
@@ -33,18 +33,17 @@ func AllowCalls(ctx context.Context, guest kubernetes.Interface) error {
 	return err
 }
 
-// A Call goes to a hosted API server and from there to one of its nodes.
+// A Call sends requests to a hosted API server, which forwards them to one of its nodes.
 type Call struct {
 	Guest kubernetes.Interface
 	Node  string
 }
 
-// Healthz asks the node's kubelet for its health, through the API server's proxy,
-// until it says ok.
+// Healthz requests the health of the node's kubelet, through the API server's proxy, until the answer is ok.
 func (c Call) Healthz(ctx context.Context) error {
 	var last error
 	err := await.Poll(ctx, await.Patience, func() (bool, error) {
-		short, cancel := context.WithTimeout(ctx, 15*time.Second) // one that hangs is asked again
+		short, cancel := context.WithTimeout(ctx, 15*time.Second) // A request that hangs is sent again.
 		defer cancel()
 		body, err := c.Guest.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes", c.Node, "proxy/healthz").DoRaw(short)
 		if err != nil {
@@ -59,8 +58,7 @@ func (c Call) Healthz(ctx context.Context) error {
 	return nil
 }
 
-// Logs reads the log of the node's konnectivity agent, HyperShift's own: its pod's
-// name and how many lines there were.
+// Logs reads the log of the node's konnectivity agent. It returns the name of the pod, and the number of lines.
 func (c Call) Logs(ctx context.Context) (pod string, lines int, err error) {
 	var last error
 	err = await.Poll(ctx, await.Patience, func() (bool, error) {

@@ -1,5 +1,4 @@
-// The command `testbed worker`: the package's functions by name. It decides
-// nothing but defaults.
+// This file has the command `testbed worker`, with a subcommand for each function of the package.
 
 package worker
 
@@ -15,14 +14,14 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 )
 
-// Command is `testbed worker`.
+// Command returns the command `testbed worker` for the cluster with this name.
 func Command(name *string) *cobra.Command {
 	cmd := &cobra.Command{Use: "worker", Short: "Worker machines of hosted clusters: switch them on, enter them, switch them off"}
 	cmd.AddCommand(upCommand(name), followCommand(name), downCommand(name), statusCommand(name), runCommand(name))
 	return cmd
 }
 
-// Print writes each event as a line to w.
+// Print returns a function that writes each event as a line to w.
 func Print(w io.Writer) func(Event) {
 	return func(e Event) {
 		fmt.Fprintf(w, "%6.1fs %s %s (%.2fs): %s\n", e.Since.Seconds(), e.Machine, e.Step, e.Took.Seconds(), e.Detail)

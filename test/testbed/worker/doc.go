@@ -1,11 +1,6 @@
-// Package worker plays the virtual machines of a hosted cluster, each by a machine of package machine, from power-on
-// to a node that is Ready.
+// Package worker boots workers of a hosted cluster, from power-on to a node that is Ready. Each worker is a machine, a VM that
+// package machine imitates with namespaces. It connects to edges only as a VM on the VLAN does.
 //
-// This file says what the package is; it does nothing. The package never talks to
-// what it tests except as a machine on the VLAN would.
-//
-// What is played: switching on, the operating system's image (the host's files,
-// under a mount namespace of its own), the ignition payload (which cannot exist
-// without machine-config-operator images), the cloud controller's provider id and
-// the machine-approver's approvals.
+// These parts are stand-ins: the power-on, the Ignition payload, the provider ID that a cloud controller sets, and the approvals of
+// the machine-approver. Instead of an image of the operating system, a machine uses the files of the host, in a mount namespace.
 package worker

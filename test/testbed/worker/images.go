@@ -1,6 +1,5 @@
-// This file decides which images a node has before it joins, since it pulls none:
-// the sandbox and the release's konnectivity agent. It packs programs that are
-// built already.
+// This file builds the images that a node has before it joins, because it pulls none: the sandbox, and the konnectivity agent of the
+// release.
 
 package worker
 
@@ -11,9 +10,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/image"
 )
 
-// Images are the tars that a node of a hosted cluster of c is given. The agent's
-// has the name of the release's payload, and of it only what a DaemonSet of
-// HyperShift starts on a node.
+// Images returns the paths of tar archives with the images for nodes of hosted clusters on c. The image of the konnectivity agent has
+// the name of the release's payload, but contains only what DaemonSets of HyperShift start on a node.
 func Images(c *cluster.Cluster) ([]string, error) {
 	var tars []string
 	for _, image := range []image.Image{

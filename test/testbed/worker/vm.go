@@ -1,6 +1,5 @@
-// This file decides which virtual machines there are and what one is given: name,
-// card, VLAN and user-data, all from the management cluster, as virt-launcher
-// would read them. It also writes back what virt-handler would: the address.
+// This file reads the VMs in the management cluster, with the name, MAC, VLAN and user data of each, as virt-launcher would. It also
+// writes the address of a VM to its status, as virt-handler would.
 
 package worker
 
@@ -24,21 +23,21 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// A VM is one virtual machine as its card and disk describe it.
+// A VM contains what a worker needs from a VirtualMachineInstance.
 type VM struct {
 	Namespace, Name string
 	MAC             net.HardwareAddr
-	// Network names the NetworkAttachmentDefinition, VLAN its 802.1Q id (0: untagged).
+	// Network is the name of the NetworkAttachmentDefinition, and VLAN its 802.1Q ID (0: untagged).
 	Network string
 	VLAN    int
-	// UserData is the content of its config drive. It holds a token.
+	// UserData is the content of the config drive. It contains a secret token.
 	UserData []byte
 }
 
-// errNotYet says that a machine lacks something that others are still making.
+// errNotYet is wrapped by errors about a VM for which something has not been created yet.
 var errNotYet = errors.New("not yet")
 
-// Management is a client for the management cluster that knows virtual machines.
+// Management returns a client for the management cluster that knows the types of KubeVirt.
 func Management(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(core.AddToScheme(scheme), kubevirt.AddToScheme(scheme), nad.AddToScheme(scheme)); err != nil {
@@ -47,9 +46,8 @@ func Management(config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// VMs are the virtual machines of a control plane namespace that can be switched
-// on, sorted by name: each has a card with an address and its user-data. Others
-// are named in waiting with what they lack.
+// VMs returns the VMs of a control plane namespace that can be booted, sorted by name: each has a MAC and user data. waiting says what
+// the others lack.
 func VMs(ctx context.Context, c client.Client, namespace string) (vms []VM, waiting []string, err error) {
 	var list kubevirt.VirtualMachineInstanceList
 	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
@@ -93,7 +91,7 @@ func readVM(ctx context.Context, c client.Client, vmi *kubevirt.VirtualMachineIn
 	return vm, err
 }
 
-// readVLAN is the VLAN id of a bridge's NetworkAttachmentDefinition, "namespace/name".
+// readVLAN returns the VLAN ID in a NetworkAttachmentDefinition for the bridge plugin. name is "namespace/name".
 func readVLAN(ctx context.Context, c client.Client, name string) (int, error) {
 	var def nad.NetworkAttachmentDefinition
 	namespace, short, found := strings.Cut(name, "/")
@@ -116,7 +114,7 @@ func readVLAN(ctx context.Context, c client.Client, name string) (int, error) {
 	return config.VLAN, nil
 }
 
-// readUserData is what the config drive holds.
+// readUserData returns the user data in the config drive of vmi.
 func readUserData(ctx context.Context, c client.Client, vmi *kubevirt.VirtualMachineInstance) ([]byte, error) {
 	for _, v := range vmi.Spec.Volumes {
 		drive := v.CloudInitConfigDrive
@@ -127,7 +125,7 @@ func readUserData(ctx context.Context, c client.Client, vmi *kubevirt.VirtualMac
 		if err := c.Get(ctx, client.ObjectKey{Namespace: vmi.Namespace, Name: drive.UserDataSecretRef.Name}, &secret); err != nil {
 			return nil, err
 		}
-		for _, key := range []string{"userdata", "userData"} { // KubeVirt reads both
+		for _, key := range []string{"userdata", "userData"} { // KubeVirt reads both.
 			if data := secret.Data[key]; len(data) > 0 {
 				return data, nil
 			}
@@ -137,8 +135,8 @@ func readUserData(ctx context.Context, c client.Client, vmi *kubevirt.VirtualMac
 	return nil, errors.New("has no config drive with user-data")
 }
 
-// ReportAddress writes the machine's address into its status, as the guest agent's
-// report does through virt-handler. Cluster API waits for it.
+// ReportAddress writes the address of vm into the status of its VirtualMachineInstance, as virt-handler does after a report of the
+// guest agent. Cluster API waits for it.
 func ReportAddress(ctx context.Context, c client.Client, vm VM, address netip.Addr) error {
 	var vmi kubevirt.VirtualMachineInstance
 	if err := c.Get(ctx, client.ObjectKey{Namespace: vm.Namespace, Name: vm.Name}, &vmi); err != nil {
@@ -153,8 +151,7 @@ func ReportAddress(ctx context.Context, c client.Client, vm VM, address netip.Ad
 	return c.Status().Patch(ctx, &vmi, patch)
 }
 
-// ReadCredentials returns what the ignition payload gives a node of the hosted cluster whose control
-// plane is in namespace.
+// ReadCredentials returns the credentials in the Ignition payload of the hosted cluster with this control plane namespace.
 func ReadCredentials(ctx context.Context, c client.Client, namespace string) (machine.Credentials, error) {
 	var secret core.Secret
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "bootstrap-kubeconfig"}, &secret); err != nil {

@@ -1,5 +1,4 @@
-// This file decides when machines are switched on and off: one for each virtual
-// machine, as long as that exists. It never decides what a machine does.
+// This file decides when workers are booted and switched off: there is one for each VM in the management cluster while that exists.
 
 package worker
 
@@ -18,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// New gathers what workers of the hosted cluster called name need.
+// New returns the options for workers of the hosted cluster with this name. report becomes Options.Report.
 func New(ctx context.Context, c *cluster.Cluster, h *hypershift.HyperShift, name string, report func(Event)) (Options, error) {
 	config, err := h.RESTConfig()
 	if err != nil {
@@ -39,8 +38,8 @@ func New(ctx context.Context, c *cluster.Cluster, h *hypershift.HyperShift, name
 	return Options{Cluster: c, Management: management, Guest: rest.CopyConfig(guest), Images: images, Report: report}, nil
 }
 
-// BootAll waits until want virtual machines of the control plane namespace can be
-// switched on, boots them side by side and returns when all have joined.
+// BootAll waits until want VMs of the control plane namespace can be booted. It boots workers for them at the same time, and returns
+// when all have joined.
 func BootAll(ctx context.Context, o Options, namespace string, want int) ([]*Worker, error) {
 	vms, err := waitVMs(ctx, o, namespace, want)
 	if err != nil {
@@ -73,9 +72,8 @@ func waitVMs(ctx context.Context, o Options, namespace string, want int) ([]VM, 
 	return vms[:want], nil
 }
 
-// Follow boots a worker for each virtual machine that appears in the control plane
-// namespace and switches off those whose virtual machine is gone, until ctx ends.
-// What fails is given to failed; the machine stays, to be looked at.
+// Follow boots a worker for each VM that is created in the control plane namespace. It switches the worker off when the VM no longer
+// exists. It continues until ctx ends, and calls failed with errors. The machine of a failed worker stays, for inspection.
 func Follow(ctx context.Context, o Options, namespace string, failed func(error)) error {
 	on := map[string]bool{}
 	tick := time.NewTicker(time.Second)

@@ -1,6 +1,4 @@
-// This file decides the order of a worker's life, from power-on to a Ready node
-// that its control plane can call, and what must be true after each step. How a
-// step is done is in the other files.
+// This file decides the steps from power-on to a Ready node that its control plane can call, and what must be true after each step.
 
 package worker
 
@@ -26,28 +24,28 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// An Event is one step that is done.
+// An Event is a step that is complete.
 type Event struct {
 	Machine string
 	Step    string
-	// Took is the step alone, Since the time from power-on to its end.
+	// Took is the duration of the step, and Since the time from power-on to its end.
 	Took, Since time.Duration
-	// Detail says what was seen, in words.
+	// Detail says in words what was observed.
 	Detail string
 }
 
-// Options are what a worker is made with.
+// Options are the options for a worker.
 type Options struct {
 	Cluster    *cluster.Cluster
 	Management client.Client
-	// Guest is an administrator's way into the hosted cluster: for approvals and
-	// for asking whether the node is Ready. The machine itself never uses it.
+	// Guest is the administrator's configuration for the hosted cluster. It is used to approve CSRs, and to read whether the node is
+	// Ready. The machine itself does not use it.
 	Guest *rest.Config
-	// Images are tars on the host: the sandbox, and the release's.
+	// Images are the paths of tar archives on the host: the sandbox image, and that of the release.
 	Images []string
-	// Report is called after each step; nil reports to no one.
+	// Report is called after each step. Nil: no function is called.
 	Report func(Event)
-	// Waiting is called each second with what is waited for; nil reports to no one.
+	// Waiting is called each second with what the worker waits for. Nil: no function is called.
 	Waiting func(what string)
 }
 
@@ -56,28 +54,27 @@ type Worker struct {
 	VM      VM
 	Machine *machine.Machine
 	Lease   machine.Lease
-	// Time is what the first time server of the lease told; zero where it names none.
+	// Time is the answer of the first NTP server in the lease. It is zero if there is none.
 	Time machine.Time
-	// Token and NoToken are what the ignition server answered to the machine with
-	// its token and without.
+	// Token and NoToken are the answers of the Ignition server to requests with and without the token.
 	Token, NoToken machine.Answer
-	// API is where the node's kubelet finds its API server.
+	// API is the URL of the API server in the kubelet's kubeconfig.
 	API *url.URL
 	// Ready is the time from power-on to the Ready condition.
 	Ready time.Duration
 }
 
-// machineName is the name of vm's machine on the host.
+// machineName returns the name of vm's machine on the host.
 func machineName(c *cluster.Cluster, vm VM) string {
 	return c.HostName("w." + vm.Namespace + "." + vm.Name)
 }
 
-// stateDir of vm's machine.
+// stateDir returns the state directory of vm's machine.
 func stateDir(c *cluster.Cluster, vm VM) string {
 	return filepath.Join(c.Dir, "w", vm.Namespace+"."+vm.Name)
 }
 
-// boot is a worker on its way.
+// A boot is a worker that is booting.
 type boot struct {
 	Options
 	*Worker
@@ -88,9 +85,8 @@ type boot struct {
 	guest       kubernetes.Interface
 }
 
-// Boot switches vm on and returns when its node is Ready and its control plane has
-// called it. The machine stays, also after an error: its logs are in its state
-// directory.
+// Boot boots a worker for vm. It returns when the node is Ready and its control plane has called it. After an error, the machine keeps
+// running, and its logs are in its state directory.
 func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 	guest, err := kubernetes.NewForConfig(o.Guest)
 	if err != nil {
@@ -137,12 +133,12 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 	return b.Worker, nil
 }
 
-// always is what a step waits for from its begin to its end.
+// always returns a function that returns what: a step that waits for the same thing all the time.
 func always(what string) func(context.Context) string {
 	return func(context.Context) string { return what }
 }
 
-// serverOf reads the API server's URL and authority from a kubeconfig.
+// serverOf returns the API server's URL and CA in a kubeconfig.
 func serverOf(kubeconfig []byte) (*url.URL, []byte, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
@@ -183,7 +179,7 @@ func (b *boot) askDHCP(ctx context.Context) (string, error) {
 	return lease.String(), ReportAddress(ctx, b.Management, b.VM, lease.Address.Addr())
 }
 
-// resolve asks the machine's resolver for every name it will need.
+// resolve resolves every name that the machine will need, on the machine.
 func (b *boot) resolve(ctx context.Context) (string, error) {
 	var said []string
 	for _, u := range []*url.URL{b.data.Source, b.API} {
@@ -202,7 +198,7 @@ func (b *boot) resolve(ctx context.Context) (string, error) {
 	return strings.Join(said, ", "), nil
 }
 
-// askTime asks the time server that DHCP named, if it named one, as the node's own client will.
+// askTime requests the time from the NTP server in the lease, if there is one.
 func (b *boot) askTime(ctx context.Context) (string, error) {
 	if len(b.Lease.NTP) == 0 {
 		return "the lease names no time server", nil
@@ -223,8 +219,8 @@ func (b *boot) askIgnition(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s: 511 with the token, 401 without; TLS after %s", b.data.Source.Host, b.Token.TLS.Round(time.Millisecond)), nil
 }
 
-// reachAPI asks the API server as kubelet will, by its published name or address,
-// and as pods will, through the node's HAProxy and without a TLS server name.
+// reachAPI requests the version of the API server twice: as kubelet will, at its published name or address, and as pods will, through
+// the node's HAProxy. Pods send no TLS server name.
 func (b *boot) reachAPI(ctx context.Context) (string, error) {
 	direct, err := b.askVersion(ctx, b.API.String())
 	if err != nil {
@@ -240,7 +236,7 @@ func (b *boot) reachAPI(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s: %d by %s, %d by HAProxy on %s without a server name", b.API.Host, direct.Status, direct.Server, through.Status, machine.InternalAPI), nil
 }
 
-// askVersion asks an API server for its version until one answers, as a kubelet asks again.
+// askVersion requests the version of the API server at a URL until it answers, because kubelets repeat requests as well.
 func (b *boot) askVersion(ctx context.Context, at string) (answer machine.Answer, err error) {
 	var last error
 	err = await.Poll(ctx, await.Patience, func() (bool, error) {
@@ -276,7 +272,7 @@ func (b *boot) join(ctx context.Context) (string, error) {
 	return fmt.Sprintf("registered %.1fs, Ready %.1fs after power-on", seen.Sub(b.begin).Seconds(), b.Ready.Seconds()), nil
 }
 
-// beCalled waits until the control plane reaches the node through konnectivity.
+// beCalled waits until the control plane has reached the node through konnectivity.
 func (b *boot) beCalled(ctx context.Context) (string, error) {
 	if err := AllowCalls(ctx, b.guest); err != nil {
 		return "", err
@@ -285,9 +281,9 @@ func (b *boot) beCalled(ctx context.Context) (string, error) {
 	start := time.Now()
 	granting, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { // a serving certificate is asked for after the node is there
+	go func() { // The kubelet requests its serving certificate after the node exists.
 		_ = await.Poll(granting, await.Patience, func() (bool, error) {
-			_ = grantAll(granting, b.guest, b.VM.Name, b.Lease.Address.Addr()) // asked again
+			_ = grantAll(granting, b.guest, b.VM.Name, b.Lease.Address.Addr()) // The loop tries again.
 			return false, nil
 		})
 	}()
@@ -302,8 +298,7 @@ func (b *boot) beCalled(ctx context.Context) (string, error) {
 	return fmt.Sprintf("nodes/%s/proxy/healthz is ok after %.1fs, logs of %s: %d lines", b.VM.Name, healthz.Seconds(), pod, lines), nil
 }
 
-// Running are the machines of a control plane namespace that are on; "" means all
-// of the cluster's.
+// Running returns the running machines of a control plane namespace; "" means all of the cluster.
 func Running(c *cluster.Cluster, namespace string) ([]*machine.Machine, error) {
 	entries, err := os.ReadDir(filepath.Join(c.Dir, "w"))
 	if os.IsNotExist(err) {
@@ -326,8 +321,8 @@ func Running(c *cluster.Cluster, namespace string) ([]*machine.Machine, error) {
 	return on, nil
 }
 
-// Down switches off every machine of a control plane namespace, or of the cluster
-// where namespace is "", and removes what a start that was interrupted left.
+// Down switches off every machine of a control plane namespace; "" means all of the cluster. It also removes what remains of an
+// interrupted boot.
 func Down(ctx context.Context, c *cluster.Cluster, namespace string) error {
 	found := map[string]bool{}
 	entries, err := os.ReadDir(filepath.Join(c.Dir, "w"))

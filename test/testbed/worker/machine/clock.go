@@ -1,5 +1,5 @@
-// This file decides how a machine asks for the time: with ntpdig, a client of another
-// project. It never sets the clock, which the machine shares with its host.
+// This file requests the time with ntpdig, an NTP client of another project. It does not set the clock, which a machine shares with
+// the host.
 
 package machine
 
@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// A Time is what an NTP server told the machine.
+// A Time is the answer of an NTP server.
 type Time struct {
 	Server  netip.Addr
 	Stratum int
-	// Offset of the machine's clock.
+	// Offset is the difference from the machine's clock.
 	Offset time.Duration
 }
 
-// String says it in one line.
+// String returns t as one line.
 func (t Time) String() string {
 	return fmt.Sprintf("%s, stratum %d, tells a time %s from that of its host", t.Server, t.Stratum, t.Offset.Round(time.Microsecond))
 }
 
-// AskTime asks an NTP server for the time, and waits for the answer for so long. A server
-// that says that its own clock is not right is an error.
+// AskTime requests the time from an NTP server, and waits for the answer for at most patience. It returns an error if the server
+// reports that its clock is not synchronized.
 func (m *Machine) AskTime(ctx context.Context, server netip.Addr, patience time.Duration) (Time, error) {
 	seconds := strconv.Itoa(int(math.Ceil(patience.Seconds())))
 	out, err := m.Output(ctx, "ntpdig", "--json", "--timeout", seconds, server.String())
@@ -37,7 +37,7 @@ func (m *Machine) AskTime(ctx context.Context, server netip.Addr, patience time.
 	return parseTime(out)
 }
 
-// parseTime reads ntpdig's line.
+// parseTime parses the output of ntpdig, one line of JSON.
 func parseTime(line []byte) (Time, error) {
 	var told struct {
 		IP      netip.Addr

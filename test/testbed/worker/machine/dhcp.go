@@ -1,6 +1,5 @@
-// This file decides how a machine asks for its address (busybox's udhcpc, asking
-// for what a RHCOS node asks for) and reads the lease. It never sets an
-// address itself: the client's script does.
+// This file gets the address of a machine with busybox's udhcpc, which requests the same options as a RHCOS node, and reads the lease.
+// The script of udhcpc sets the address.
 
 package machine
 
@@ -22,13 +21,13 @@ import (
 //go:embed lease.sh
 var leaseScript string
 
-// Interface is the machine's only network card.
+// Interface is the name of the machine's only network interface.
 const Interface = "enp1s0"
 
-// A Lease is what DHCP gave, after it was applied.
+// A Lease is a DHCP lease that was applied.
 type Lease struct {
 	Address netip.Prefix
-	// Router is option 3, Routes option 121 (then Router is not used).
+	// Router is option 3, and Routes option 121. With Routes, Router is not used.
 	Router netip.Addr
 	Routes []Route
 	DNS    []netip.Addr
@@ -36,7 +35,7 @@ type Lease struct {
 	NTP []netip.Addr
 	// Search is option 119, or the one domain of option 15.
 	Search []string
-	// MTU in bytes, 0: not said.
+	// MTU is in bytes. 0: the option was not sent.
 	MTU      int
 	HostName string
 	Server   netip.Addr
@@ -49,20 +48,16 @@ type Route struct {
 	Via         netip.Addr
 }
 
-// dhcpOptions are those of NetworkManager's parameter request list that udhcpc
-// can name: subnet, router, dns, hostname, domain, mtu, broadcast, 121, ntpsrv,
-// search, 249.
+// dhcpOptions are the options in NetworkManager's parameter request list that udhcpc supports.
 var dhcpOptions = [...]string{"subnet", "router", "dns", "hostname", "domain", "mtu", "broadcast", "staticroutes", "ntpsrv", "search", "msstaticroutes"}
 
-// AskDHCP starts the client and waits for its lease, up to limit. The client stays
-// and renews.
+// AskDHCP starts the client, and waits for its lease for at most limit. The client keeps running, and renews the lease.
 func (m *Machine) AskDHCP(ctx context.Context, limit time.Duration) (Lease, error) {
 	script, err := m.WriteFile("lease.sh", []byte(leaseScript), 0o755)
 	if err != nil {
 		return Lease{}, err
 	}
-	// As NetworkManager, ask again some two seconds after a question without answer,
-	// and never give up.
+	// As NetworkManager does, send again about two seconds after a request without an answer, and never give up.
 	args := []string{"-f", "-i", Interface, "-s", script, "-t", "0", "-T", "2", "-o"}
 	for _, o := range dhcpOptions {
 		args = append(args, "-O", o)
@@ -78,7 +73,7 @@ func (m *Machine) waitLease(ctx context.Context, limit time.Duration) (Lease, er
 	err := await.Poll(ctx, limit, func() (bool, error) {
 		text, err := os.ReadFile(filepath.Join(m.Dir, "lease"))
 		if err != nil {
-			return false, nil // not yet: the script renames it into place
+			return false, nil // The script renames the file when it is complete.
 		}
 		lease, err = parseLease(string(text))
 		return true, err
@@ -89,7 +84,7 @@ func (m *Machine) waitLease(ctx context.Context, limit time.Duration) (Lease, er
 	return lease, err
 }
 
-// Lease is the one that the machine has now; an error while it has none.
+// Lease returns the current lease of the machine, or an error if it has none.
 func (m *Machine) Lease() (Lease, error) {
 	text, err := os.ReadFile(filepath.Join(m.Dir, "lease"))
 	if err != nil {
@@ -98,7 +93,7 @@ func (m *Machine) Lease() (Lease, error) {
 	return parseLease(string(text))
 }
 
-// parseLease reads the lines key=value that the client's script left.
+// parseLease parses the lines key=value that the client's script has written.
 func parseLease(text string) (Lease, error) {
 	v := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -131,7 +126,7 @@ func parseLease(text string) (Lease, error) {
 		l.Search = strings.Fields(v["domain"])
 	}
 	l.HostName = v["hostname"]
-	l.MTU, _ = strconv.Atoi(v["mtu"]) // empty: not said
+	l.MTU, _ = strconv.Atoi(v["mtu"]) // It may be empty.
 	seconds, err := strconv.Atoi(v["lease"])
 	if err != nil {
 		return Lease{}, fmt.Errorf("lease: time: %w", err)
@@ -171,7 +166,7 @@ func parseRoutes(fields []string) ([]Route, error) {
 	return routes, nil
 }
 
-// String says the lease in one line.
+// String returns l as one line.
 func (l Lease) String() string {
 	s := fmt.Sprintf("%s from %s for %s, name %s, dns %v, ntp %v", l.Address, l.Server, l.Duration, l.HostName, l.DNS, l.NTP)
 	for _, r := range l.Routes {

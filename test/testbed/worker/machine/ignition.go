@@ -1,6 +1,5 @@
-// This file decides how a machine asks for its configuration: curl, with the
-// machine's own resolver and routes. It never shows the token: headers go to curl
-// by its standard input.
+// This file requests the configuration of a machine with curl, which uses the machine's own resolver and routes. curl reads headers
+// from its standard input, so that the token does not appear in its arguments.
 
 package machine
 
@@ -19,23 +18,23 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/await"
 )
 
-// An Answer is what an https server said.
+// An Answer is the response of an HTTPS server.
 type Answer struct {
-	// Status of HTTP.
+	// Status is the HTTP status code.
 	Status int
-	// Server is the address that the name led to.
+	// Server is the address that the name resolved to.
 	Server netip.Addr
 	Body   string
-	// Connect is the time until TCP stood, TLS until the handshake was done, both
-	// from the start of the question, the name's resolution included.
+	// Connect is the time until the TCP connection was open, and TLS until the handshake was complete. Both include the
+	// resolution of the name.
 	Connect, TLS time.Duration
 }
 
-// curlReport are the values that curl prints after the body, each on a line.
+// curlReport is the format of the values that curl prints after the body, each on its own line.
 const curlReport = `\n%{http_code}\n%{remote_ip}\n%{time_connect}\n%{time_appconnect}`
 
-// Ask gets url, trusting ca (PEM) alone. It is an error if no HTTP answer comes:
-// the name does not exist, no host answers, or its certificate is another.
+// Ask requests url. It trusts only ca, in PEM. It returns an error without an HTTP response: the name does not exist, no host answers,
+// or the certificate is not valid.
 func (m *Machine) Ask(ctx context.Context, url string, headers []Header, ca []byte) (Answer, error) {
 	digest := sha256.Sum256(ca)
 	pem, err := m.WriteFile(filepath.Join("ca", hex.EncodeToString(digest[:8])+".pem"), ca, 0o644)
@@ -80,14 +79,13 @@ func parseAnswer(text string) (Answer, error) {
 	return a, nil
 }
 
-// AskIgnition asks for the configuration as Ignition does: again and again until
-// a server answers, up to limit. The first result has the token, the second has
-// none.
+// AskIgnition requests the configuration as Ignition does: repeatedly, until a server answers, for at most limit. with is the answer
+// to the request with the token, and without that to the same request without the token.
 func (m *Machine) AskIgnition(ctx context.Context, data UserData, limit time.Duration) (with, without Answer, err error) {
 	var last error
 	err = await.Poll(ctx, limit, func() (bool, error) {
 		with, last = m.Ask(ctx, data.Source.String(), data.Headers, data.CA)
-		return last == nil && with.Status != 502 && with.Status != 503, nil // a proxy before a server that starts
+		return last == nil && with.Status != 502 && with.Status != 503, nil // A proxy answers these while its server starts.
 	})
 	if err != nil {
 		return with, without, fmt.Errorf("no ignition server in %s (last: %d, %w)", limit, with.Status, last)

@@ -1,5 +1,4 @@
-// This file decides how a node's container runtime and kubelet are set up inside a
-// machine. It never says yes to a certificate request: package worker does.
+// This file starts a node's container runtime and kubelet on a machine. Package worker approves the kubelet's certificates.
 
 package machine
 
@@ -15,24 +14,23 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// Programs are where the node's programs lie on the host; all of them real.
+// Programs are the directories on the host with the node's programs.
 type Programs struct {
-	// Dir holds containerd, containerd-shim-runc-v2, runc, ctr and kubelet.
+	// Dir contains containerd, containerd-shim-runc-v2, runc, ctr and kubelet.
 	Dir string
-	// CNI holds the plugins bridge, host-local and loopback.
+	// CNI contains the plugins bridge, host-local and loopback.
 	CNI string
 }
 
-// Credentials are what a node's ignition payload brings it.
+// Credentials are those in a node's Ignition payload.
 type Credentials struct {
-	// BootstrapKubeconfig may ask for a certificate and no more.
+	// BootstrapKubeconfig has only the right to request a certificate.
 	BootstrapKubeconfig []byte
 	// ClientCA signs the certificates of the kubelet's clients, in PEM.
 	ClientCA []byte
 }
 
-// podNetwork is the guest's pod network as far as it goes here: one bridge inside
-// the machine.
+// podNetwork is the CNI configuration of the hosted cluster's pod network. Here, it is only a bridge inside the machine.
 const podNetwork = `{"cniVersion": "1.0.0", "name": "guest", "plugins": [
  {"type": "bridge", "bridge": "cni0", "isGateway": true, "isDefaultGateway": true,
   "ipam": {"type": "host-local", "dataDir": "/run/machine/ipam", "ranges": [[{"subnet": "10.132.0.0/24"}]]}}]}
@@ -40,8 +38,7 @@ const podNetwork = `{"cniVersion": "1.0.0", "name": "guest", "plugins": [
 
 const runtimeSocket = "/run/containerd.sock"
 
-// kubeletConfig has a cgroup root of its own, since the host runs another kubelet;
-// all else is what a node of the hosted cluster has.
+// kubeletConfig is the configuration of a node of the hosted cluster, except for the cgroup root: another kubelet runs on this host.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
@@ -67,7 +64,7 @@ makeIPTablesUtilChains: false
 nodeStatusReportFrequency: 10s
 `
 
-// StartRuntime starts containerd and imports the images, which are tars on the host.
+// StartRuntime starts containerd, and imports images, the paths of tar archives on the host.
 func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string) error {
 	if _, err := m.WriteFile("net.d/10-guest.conflist", []byte(podNetwork), 0o644); err != nil {
 		return err
@@ -100,8 +97,7 @@ func (m *Machine) StartRuntime(ctx context.Context, p Programs, images ...string
 	return nil
 }
 
-// Pull has the machine's containerd pull an image by the program ctr, trusting the authority ca (PEM)
-// alone for its registry.
+// Pull pulls an image into the machine's containerd. ctr is the path of the program. It trusts only ca, in PEM, for the registry.
 func (m *Machine) Pull(ctx context.Context, ctr, image string, ca []byte) error {
 	host, _, _ := strings.Cut(image, "/")
 	authority, err := m.WriteFile(filepath.Join("registries", host, "ca.crt"), ca, 0o644)
@@ -116,8 +112,8 @@ func (m *Machine) Pull(ctx context.Context, ctr, image string, ca []byte) error 
 	return err
 }
 
-// StartKubelet starts the node. Its name is the machine's host name, which DHCP
-// gave; provider is what the cloud controller would set ("kubevirt://<machine>").
+// StartKubelet starts the node. Its name is the host name of the machine, which is from DHCP. provider is the provider ID that a cloud
+// controller would set ("kubevirt://<machine>").
 func (m *Machine) StartKubelet(p Programs, c Credentials, address netip.Addr, provider string) error {
 	if err := process.MakeCgroup(m.Name); err != nil {
 		return err

@@ -1,7 +1,6 @@
-// Package machine is a machine on a VLAN and nowhere else: network, mount, process, UTS and
-// IPC namespaces under one init, and the programs of a HyperShift node that meet the network. They are
-// the real ones: DHCP client, resolver, HTTPS client, proxy, container runtime and kubelet.
-// It never configures an address: that is the DHCP client's work.
+// Package machine imitates a VM that is only on a VLAN. A machine consists of network, mount, PID, UTS and IPC namespaces with one
+// init. It runs the programs of a HyperShift node that use the network: a DHCP client, resolver, HTTPS client, proxy, container
+// runtime and kubelet. These are real programs. Only the DHCP client configures addresses.
 package machine
 
 import (
@@ -24,25 +23,24 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// stateMount is where a machine sees its own state directory: a short path, since
-// names of Unix sockets are limited to 107 bytes.
+// stateMount is the path of a machine's state directory inside the machine. It is short, because the paths of Unix sockets have at
+// most 107 bytes.
 const stateMount = "/run/machine"
 
 //go:embed init.sh
 var initScript string
 
-// A Machine is a set of namespaces that stays while its init lives.
+// A Machine is a set of namespaces that exists while its init runs.
 type Machine struct {
-	// Name of the network namespace under /run/netns.
+	// Name is the name of the network namespace in /run/netns.
 	Name string
-	// Dir holds the machine's state and logs; the machine sees it as /run/machine.
+	// Dir contains the machine's state and logs. Inside the machine, it is /run/machine.
 	Dir string
-	// PID of the machine's init, as the host counts.
+	// PID is the process ID of the machine's init on the host.
 	PID int
 }
 
-// SwitchOn makes a machine with a loopback interface and no other. A rest of a
-// machine of the same name is removed first.
+// SwitchOn starts a machine that has only a loopback interface. It first removes what remains of a machine with the same name.
 func SwitchOn(ctx context.Context, name, dir string) (*Machine, error) {
 	if err := SwitchOff(ctx, name, dir); err != nil {
 		return nil, err
@@ -77,7 +75,7 @@ func SwitchOn(ctx context.Context, name, dir string) (*Machine, error) {
 			return err
 		}
 		m.PID = cmd.Process.Pid
-		go func() { _ = cmd.Wait() }() // no zombie while we live
+		go func() { _ = cmd.Wait() }() // So that the init does not become a zombie while this process runs.
 		return nil
 	})
 	if err != nil {
@@ -86,7 +84,7 @@ func SwitchOn(ctx context.Context, name, dir string) (*Machine, error) {
 	if err := os.WriteFile(filepath.Join(dir, "init.pid"), []byte(strconv.Itoa(m.PID)), 0o644); err != nil {
 		return nil, err
 	}
-	// The init writes this file into its own /run when its mounts are done.
+	// The init writes this file into its own /run when it has mounted everything.
 	ready := fmt.Sprintf("/proc/%d/root/run/booted", m.PID)
 	if err := await.Poll(ctx, await.Patience, func() (bool, error) { _, err := os.Stat(ready); return err == nil, nil }); err != nil {
 		text, _ := os.ReadFile(log.Name())
@@ -95,7 +93,7 @@ func SwitchOn(ctx context.Context, name, dir string) (*Machine, error) {
 	return m, nil
 }
 
-// Attach finds a machine that runs.
+// Attach returns the running machine with this name and state directory.
 func Attach(name, dir string) (*Machine, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "init.pid"))
 	if err != nil {
@@ -111,8 +109,7 @@ func Attach(name, dir string) (*Machine, error) {
 	return &Machine{Name: name, Dir: dir, PID: pid}, nil
 }
 
-// Command runs a program inside all of the machine's namespaces. When ctx ends,
-// the program is killed with everything it started.
+// Command returns a command that runs in all namespaces of the machine. When ctx ends, it is killed together with its children.
 func (m *Machine) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	enter := []string{"--target", strconv.Itoa(m.PID), "--mount", "--net", "--pid", "--uts", "--ipc", "--", name}
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
@@ -125,8 +122,7 @@ func (m *Machine) Command(ctx context.Context, name string, args ...string) *exe
 
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Output is what a program prints inside the machine. An error carries what it
-// wrote to standard error.
+// Output runs a program in the machine, and returns its standard output. An error contains its standard error.
 func (m *Machine) Output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	out, err := m.Command(ctx, name, args...).Output()
 	var exit *exec.ExitError
@@ -136,8 +132,8 @@ func (m *Machine) Output(ctx context.Context, name string, args ...string) ([]by
 	return out, err
 }
 
-// Start leaves a program running in the machine; it ends with the machine. What it
-// prints goes to log/<service>.log. extra is added to its environment.
+// Start starts a program in the machine, and does not wait for it. The program ends with the machine. Its output is in
+// log/<service>.log. extra is added to its environment.
 func (m *Machine) Start(service string, extra []string, name string, args ...string) error {
 	log, err := os.Create(filepath.Join(m.Dir, "log", service+".log"))
 	if err != nil {
@@ -155,8 +151,7 @@ func (m *Machine) Start(service string, extra []string, name string, args ...str
 	return nil
 }
 
-// WriteFile writes into the machine's state directory; it returns the path that
-// the machine sees.
+// WriteFile writes a file in the machine's state directory, and returns its path inside the machine.
 func (m *Machine) WriteFile(name string, data []byte, mode os.FileMode) (string, error) {
 	path := filepath.Join(m.Dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -168,15 +163,14 @@ func (m *Machine) WriteFile(name string, data []byte, mode os.FileMode) (string,
 	return filepath.Join(stateMount, name), nil
 }
 
-// Inside runs f on a thread in the machine's network namespace. Sockets that f
-// opens on its own goroutine belong to the machine; names are still resolved as
-// the host does.
+// Inside calls f on a thread in the machine's network namespace. Sockets that f opens on its own goroutine are in that namespace.
+// Names are resolved as on the host.
 func (m *Machine) Inside(f func() error) error { return lan.InNetNS(m.NetNS(), f) }
 
-// NetNS is the path of the machine's network namespace.
+// NetNS returns the path of the machine's network namespace.
 func (m *Machine) NetNS() string { return lan.NetNSPath(m.Name) }
 
-// WaitCarrier waits until the card has a link: what is sent before that is lost.
+// WaitCarrier waits until the interface has a link. Packets that are sent before are lost.
 func (m *Machine) WaitCarrier(ctx context.Context) error {
 	err := await.Poll(ctx, await.Patience, func() (up bool, err error) {
 		err = m.Inside(func() error {

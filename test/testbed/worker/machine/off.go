@@ -1,6 +1,5 @@
-// This file decides what belongs to a machine, from what is found on the host
-// alone, and takes it away: it works also when switching on was interrupted.
-// It never touches what does not carry the machine's name or namespace.
+// This file removes a machine. It relies only on what it finds on the host, so that it also works after an interrupted SwitchOn. It
+// removes only what has the name or the network namespace of the machine.
 
 package machine
 
@@ -20,9 +19,8 @@ import (
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
-// SwitchOff ends every process of the machine and removes its namespaces, its
-// interfaces, its cgroups (all called name) and dir. A machine that is not there
-// is not an error.
+// SwitchOff ends every process of a machine, and removes its namespaces, interfaces and cgroups, which are called name, and dir. If
+// the machine does not exist, it does nothing.
 func SwitchOff(ctx context.Context, name, dir string) error {
 	path := lan.NetNSPath(name)
 	gone := func() (bool, error) {
@@ -44,8 +42,8 @@ func SwitchOff(ctx context.Context, name, dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// processesOf are the processes whose network namespace is the one at path, or
-// that were started for the state directory dir.
+// processesOf returns the IDs of the processes in the network namespace at path, and of those that were started for the state
+// directory dir.
 func processesOf(path, dir string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -71,7 +69,7 @@ func startedFor(pid int, mark string) bool {
 	return err == nil && strings.Contains("\x00"+string(env), "\x00"+mark)
 }
 
-// isZombie says that pid has ended already: only its parent can take it away.
+// isZombie reports whether pid has ended, but its parent has not waited for it.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -81,7 +79,7 @@ func isZombie(pid int) bool {
 	return strings.HasPrefix(after, "Z") || strings.HasPrefix(after, "X")
 }
 
-// inNamespace says whether process pid is in the network namespace at path.
+// inNamespace reports whether process pid is in the network namespace at path.
 func inNamespace(pid int, path string) bool {
 	var of, named unix.Stat_t
 	if unix.Stat(path, &named) != nil || unix.Stat(fmt.Sprintf("/proc/%d/ns/net", pid), &of) != nil {
@@ -90,17 +88,17 @@ func inNamespace(pid int, path string) bool {
 	return of.Ino == named.Ino && of.Dev == named.Dev
 }
 
-// removeNetNS takes the interfaces away at once (the kernel would do it some time
-// after the last user) and then the name.
+// removeNetNS removes the interfaces of a network namespace, and then its name. The kernel would remove the interfaces only some time
+// after the last process.
 func removeNetNS(name string) error {
-	_ = lan.InNetNS(lan.NetNSPath(name), func() error { // no namespace of that name: no interfaces
+	_ = lan.InNetNS(lan.NetNSPath(name), func() error { // It fails if there is no such namespace, and so no interface.
 		links, err := netlink.LinkList()
 		if err != nil {
 			return err
 		}
 		for _, l := range links {
 			if l.Type() == "veth" {
-				_ = netlink.LinkDel(l) // both ends go; the other may be gone already
+				_ = netlink.LinkDel(l) // This removes both ends. The other one may have been removed before.
 			}
 		}
 		return nil

@@ -1,5 +1,4 @@
-// This file decides how a node offers its API server to itself: HAProxy on an
-// address of the loopback, as HyperShift's nodes do. It checks nothing.
+// This file starts HAProxy on an address of the loopback interface, through which pods of a HyperShift node reach the API server.
 
 package machine
 
@@ -9,11 +8,11 @@ import (
 	"net/url"
 )
 
-// InternalAPI is where a HyperShift node's pods find the API server.
+// InternalAPI is the address of the API server for pods on a HyperShift node.
 const InternalAPI = "172.20.0.1:6443"
 
-// proxyConfig is HAProxy's configuration with HyperShift's values: one server, its
-// name resolved once at the start, no check.
+// proxyConfig returns HAProxy's configuration with HyperShift's values. It has one server without health checks. Its name is resolved
+// once, when HAProxy starts.
 func proxyConfig(api *url.URL) string {
 	server := net.JoinHostPort(api.Hostname(), portOf(api))
 	return fmt.Sprintf(`global
@@ -45,12 +44,11 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// proxyScript restarts HAProxy as kubelet would: a name that does not resolve yet
-// ends it.
+// proxyScript is a shell script that restarts HAProxy, as kubelet would. HAProxy ends if the name does not resolve yet.
 const proxyScript = `ip addr replace 172.20.0.1/32 brd 172.20.0.1 scope host dev lo
 while :; do haproxy -db -f "$1"; sleep 1; done`
 
-// StartProxy offers api on InternalAPI.
+// StartProxy starts HAProxy, which forwards connections to InternalAPI to the API server api.
 func (m *Machine) StartProxy(api *url.URL) error {
 	file, err := m.WriteFile("haproxy.cfg", []byte(proxyConfig(api)), 0o644)
 	if err != nil {

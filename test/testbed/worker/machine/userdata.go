@@ -1,5 +1,4 @@
-// This file decides what a machine reads from its user-data: which server it asks for its
-// configuration, with what headers, trusting which certificates. It never asks.
+// This file parses a machine's user data: the URL of its configuration, the headers for the request, and the trusted certificates.
 
 package machine
 
@@ -12,21 +11,20 @@ import (
 	"strings"
 )
 
-// UserData is what HyperShift gives a new machine: the one configuration to merge.
+// A UserData is the user data of a new VM. HyperShift writes it: it refers to one Ignition configuration to merge.
 type UserData struct {
 	// Source is the https URL of the configuration.
 	Source *url.URL
-	// Headers to send with the question, in their order. Authorization holds the
-	// token: a secret.
+	// Headers are those of the request, in their order. The header Authorization contains the token, which is secret.
 	Headers []Header
-	// CA holds the certificates that the server's must be signed by, in PEM.
+	// CA contains the authorities that must have signed the server's certificate, in PEM.
 	CA []byte
 }
 
 // A Header is one header of an HTTP request.
 type Header struct{ Name, Value string }
 
-// ParseUserData reads an Ignition configuration, version 3.
+// ParseUserData parses user data, an Ignition configuration of version 3.
 func ParseUserData(text []byte) (UserData, error) {
 	var config struct {
 		Ignition struct {
@@ -75,7 +73,7 @@ func ParseUserData(text []byte) (UserData, error) {
 	return data, nil
 }
 
-// readDataURL reads a "data:" URL (RFC 2397).
+// readDataURL returns the content of a "data:" URL (RFC 2397).
 func readDataURL(text string) ([]byte, error) {
 	head, body, found := strings.Cut(strings.TrimPrefix(text, "data:"), ",")
 	if !found || !strings.HasPrefix(text, "data:") {
@@ -88,7 +86,7 @@ func readDataURL(text string) ([]byte, error) {
 	return []byte(plain), err
 }
 
-// Without is the same question without the header called name.
+// Without returns u without the header with this name.
 func (u UserData) Without(name string) UserData {
 	kept := make([]Header, 0, len(u.Headers))
 	for _, h := range u.Headers {
