@@ -79,7 +79,7 @@ type Forecast struct {
 	Disk         []Space
 }
 
-// Slower returns by which factor the load of this host, with so many cores, makes Time longer.
+// Slower returns how many times as long as Time the compilation takes under the load of this host, with so many cores.
 func (f Forecast) Slower(cores int) float64 { return (f.Load + float64(cores)) / float64(cores) }
 
 // A Space is a file system that the testbed writes to.
