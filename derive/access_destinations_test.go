@@ -140,7 +140,8 @@ func TestEachEntryOfAccess(t *testing.T) {
 	}
 }
 
-// TestAccessOfTwoNetworks: VMs are open on each network that they boot from, an address on its own one.
+// TestAccessOfTwoNetworks: an entry for VMs is opened on each network that VMs boot from, and an entry for an address on the network that
+// contains the address.
 func TestAccessOfTwoNetworks(t *testing.T) {
 	g := NewWithT(t)
 	storage := onVLAN("storage", "10.2.0.0/24", "cidr")
@@ -163,7 +164,8 @@ func TestAccessOfTwoNetworks(t *testing.T) {
 	g.Expect(said(problems)).To(And(ContainSubstring("oooi-access.clusters-blue"), ContainSubstring("nas:3260"), ContainSubstring("clusters-blue, a, b"), ContainSubstring("a/a, b/b")))
 }
 
-// TestAccessOfNothing: without entries nothing is open, whatever else is set. A hint names each annotation.
+// TestAccessOfNothing: without entries, no destination is opened, whatever other annotations are set. A hint names each of these
+// annotations.
 func TestAccessOfNothing(t *testing.T) {
 	g := NewWithT(t)
 	in := opening()
@@ -174,7 +176,7 @@ func TestAccessOfNothing(t *testing.T) {
 	g.Expect(accessCauses(problems)).To(Equal([]problem.Cause{problem.AccessSettingUnused, problem.AccessSettingUnused}))
 }
 
-// TestAccessOfAnUnservedNetwork: an address on a network that is not served yet has no problem of its own.
+// TestAccessOfAnUnservedNetwork: an entry for an address on a network that is not served yet adds no problem to that of the network.
 func TestAccessOfAnUnservedNetwork(t *testing.T) {
 	g := NewWithT(t)
 	in := opening(to("10.9.0.20", 22, 0, "10.9.0.20"))
@@ -186,7 +188,7 @@ func TestAccessOfAnUnservedNetwork(t *testing.T) {
 	g.Expect(accessCauses(problems)).To(BeEmpty())
 }
 
-// TestAccessClosesWithTheAnnotation, also on a network that is retained as it runs.
+// TestAccessClosesWithTheAnnotation: without the annotation, nothing is open, not even on a network that is retained as it runs.
 func TestAccessClosesWithTheAnnotation(t *testing.T) {
 	g := NewWithT(t)
 	in := opening(to("nodes", 22, 0), to("nodes", 22, 0), to("nodes", 22, 22))
@@ -199,8 +201,8 @@ func TestAccessClosesWithTheAnnotation(t *testing.T) {
 	g.Expect(opensAccess(closed)).To(BeFalse())
 }
 
-// TestAccessWithoutAnEntry: if no entry can be opened, edges keep the access proxy, which opens nothing. So neither the mistake nor its
-// correction recreates them.
+// TestAccessWithoutAnEntry: if no entry can be opened, edges keep an access proxy that opens nothing. So neither the mistake nor its
+// correction recreates edges.
 func TestAccessWithoutAnEntry(t *testing.T) {
 	g := NewWithT(t)
 	right, _ := derived(opening(to(network.AccessNodes, 10250, 0)))

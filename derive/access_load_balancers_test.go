@@ -43,7 +43,7 @@ func led(p network.Plan) map[string]map[string][]uint16 {
 	return out
 }
 
-// TestEachLoadBalancer: one that cannot forward to edges has a problem that names it, and the others do.
+// TestEachLoadBalancer: a load balancer that cannot forward to edges has a problem that names it. The others forward to edges.
 func TestEachLoadBalancer(t *testing.T) {
 	udp := web("udp", 31053)
 	udp.Ports[0].Protocol = "UDP"
@@ -143,7 +143,7 @@ func TestLoadBalancersTooMany(t *testing.T) {
 	g.Expect(said(problems)).To(And(ContainSubstring("(shop/a257) do not forward to edges, because the limit for all load balancers together is 256 Services"), Not(ContainSubstring("0 more"))))
 }
 
-// TestLoadBalancerSources: the plan has the ranges of clients of each load balancer.
+// TestLoadBalancerSources: the plan contains the source ranges of each load balancer.
 func TestLoadBalancerSources(t *testing.T) {
 	g := NewWithT(t)
 	restricted, ranges := web("b", 31443), []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
@@ -152,8 +152,8 @@ func TestLoadBalancerSources(t *testing.T) {
 	g.Expect(plan.Networks[0].Access.LoadBalancers.Services).To(HaveExactElements(HaveField("Sources", BeEmpty()), HaveField("Sources", ranges)))
 }
 
-// TestLoadBalancersOpenNothingElse: the word opens no port of HTTP CONNECT and no Service, with accounts or without, and edges run the
-// access proxy whatever Services there are.
+// TestLoadBalancersOpenNothingElse: the entry loadbalancers opens neither HTTP CONNECT nor a Service, with or without accounts. Edges run
+// the access proxy even without load balancers.
 func TestLoadBalancersOpenNothingElse(t *testing.T) {
 	g := NewWithT(t)
 	in := balancing(nil)
@@ -175,7 +175,7 @@ func TestLoadBalancersOpenNothingElse(t *testing.T) {
 	g.Expect(plan.Networks[0].Access.LoadBalancers).To(BeNil())
 }
 
-// TestLoadBalancersStay: load balancers do not move to a network without VMs, and do where only another one has some.
+// TestLoadBalancersStay: load balancers do not move to a network without VMs. They move if only another network has VMs.
 func TestLoadBalancersStay(t *testing.T) {
 	g := NewWithT(t)
 	here := func(p network.Plan) string {
@@ -209,8 +209,8 @@ func TestLoadBalancersStay(t *testing.T) {
 	g.Expect(here(empty)).To(Equal("a-new"))
 }
 
-// TestIngressOfLedServices: VMs reach the ingress by leases while the EndpointSlices of its Service have edges, and until HyperShift has
-// written VMs there again.
+// TestIngressOfLedServices: edges find the VMs of the ingress by DHCP leases while the EndpointSlices of its Service contain edges, and
+// until HyperShift has written the VMs there again.
 func TestIngressOfLedServices(t *testing.T) {
 	g := NewWithT(t)
 	router := ingress(443, network.Backend{Name: "router:443", Service: "router", Port: 443, TargetPort: 30443})
@@ -251,7 +251,7 @@ func TestIngressOfLedServices(t *testing.T) {
 	g.Expect(byLease(plan)).To(BeFalse())
 }
 
-// TestLoadBalancersToNoRoute: without the word, a hint names load balancers, unless there may be a route.
+// TestLoadBalancersToNoRoute: without the entry loadbalancers, a hint names load balancers, unless there may be a route to the VMs.
 func TestLoadBalancersToNoRoute(t *testing.T) {
 	g := NewWithT(t)
 	hints := func(change func(*given)) problem.Problems {

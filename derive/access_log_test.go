@@ -8,8 +8,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestAccessLogIsOfTheWholeCluster: every network with a proxy has the level that the user set, a
-// network that is retained, too, and a plan of an earlier or a later format has the default.
+// TestAccessLogIsOfTheWholeCluster: every network with a proxy has the level that the user set, even a retained one. A plan of an earlier
+// or a later format has the default.
 func TestAccessLogIsOfTheWholeCluster(t *testing.T) {
 	g := NewWithT(t)
 	in := serving()

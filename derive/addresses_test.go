@@ -81,8 +81,7 @@ func on(cidr string, s network.NetworkRequest) given {
 	return in
 }
 
-// TestAddressesWithoutEffect: an address in an annotation that changes nothing is named, and the
-// network is served.
+// TestAddressesWithoutEffect: a problem names an address in an annotation that has no effect. The network is served.
 func TestAddressesWithoutEffect(t *testing.T) {
 	one := func(a string) network.Range {
 		return network.Range{First: netip.MustParseAddr(a), Last: netip.MustParseAddr(a)}

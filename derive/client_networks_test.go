@@ -25,8 +25,8 @@ func behindGateway(clients ...string) given {
 	return in
 }
 
-// TestClientNetworks: edges get a route to each client network, unless they or the VMs would lose a
-// destination that they need. What is left out is said, and the others are served.
+// TestClientNetworks: edges get a route to each client network, unless edges or VMs would lose a destination that they need. A problem
+// names what is left out, and the others are served.
 func TestClientNetworks(t *testing.T) {
 	published := func(in *given) {
 		in.Endpoints = append(in.Endpoints, network.Endpoint{Name: network.APIService, Port: 6443, Match: network.MatchAny,
@@ -88,8 +88,8 @@ func TestClientNetworks(t *testing.T) {
 	}
 }
 
-// TestClientNetworksChangeNothingElse: without the annotation a plan is as it was. With it, VMs get
-// what they got, and the addresses stay while VMs run.
+// TestClientNetworksChangeNothingElse: the annotation changes neither what VMs get nor the addresses of a network with VMs. Without the
+// annotation, the plan does not change.
 func TestClientNetworksChangeNothingElse(t *testing.T) {
 	g := NewWithT(t)
 	before, _ := derived(behindGateway())
@@ -109,8 +109,8 @@ func TestClientNetworksChangeNothingElse(t *testing.T) {
 	g.Expect(removed).To(Equal(before))
 }
 
-// TestHostsBeyondGetNamesOnly: those in client networks, and those that the gateway masquerades. In the
-// cluster's domain they are told what does not exist, so that their DNS server does not ask again.
+// TestHostsBeyondGetNamesOnly: hosts in client networks, and those that the gateway masquerades, only resolve names. In the cluster's
+// domain, they get NXDOMAIN for names that do not exist, so that their DNS server does not try another server.
 func TestHostsBeyondGetNamesOnly(t *testing.T) {
 	const gateway = "192.168.100.1/32"
 	for what, c := range map[string]struct {
@@ -142,8 +142,8 @@ func TestHostsBeyondGetNamesOnly(t *testing.T) {
 	}
 }
 
-// TestUpstreamBehindTheGateway: a DNS server in a client network is asked through the gateway, so it
-// needs no permission to be dialed through the pod network.
+// TestUpstreamBehindTheGateway: edges reach a DNS server in a client network through the gateway, and not through the pod network. So it
+// needs no permission.
 func TestUpstreamBehindTheGateway(t *testing.T) {
 	g := NewWithT(t)
 	server := netip.MustParseAddrPort("10.9.0.53:53")

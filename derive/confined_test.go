@@ -86,8 +86,7 @@ func TestConfinedError(t *testing.T) {
 	})
 }
 
-// TestConfinedLaw: what is served in spite of confined Errors is what would be served if
-// nothing had requested the networks with these Errors.
+// TestConfinedLaw: despite confined Errors, edges serve what they would serve if the networks with these Errors were not requested.
 func TestConfinedLaw(t *testing.T) {
 	found := 0
 	for seed := range uint64(6000) {
@@ -126,8 +125,8 @@ func TestConfinedLaw(t *testing.T) {
 	}
 }
 
-// TestSecondaryThatGivesWay: a secondary network that may not have its new CIDR keeps the one that
-// it has. No other network gets that one meanwhile.
+// TestSecondaryThatGivesWay: a secondary network that must not get its new CIDR keeps its previous one. Meanwhile, no other network gets
+// the previous one.
 func TestSecondaryThatGivesWay(t *testing.T) {
 	g := NewWithT(t)
 	boot, storage := onVLAN("boot", "10.1.0.0/24", "machineNetwork"), onVLAN("storage", "10.3.0.0/24", "cidr")

@@ -167,8 +167,8 @@ func (s situation) keepsPinned(t *testing.T, seed uint64, p network.Plan) {
 	}
 }
 
-// TestDeriveLaws: whatever the situation, Derive is total and deterministic, changes
-// no argument, gives only valid plans, moves no address in use, and repeats itself.
+// TestDeriveLaws: for any input, Derive returns a result, is deterministic, changes no argument, and returns only valid plans. It moves no
+// address in use, and a second call with its plan changes nothing.
 func TestDeriveLaws(t *testing.T) {
 	applicable := 0
 	for seed := range uint64(6000) {
@@ -186,7 +186,7 @@ func FuzzDerive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { deriveLaws(t, seed) })
 }
 
-// TestDecisionWithAnError: a problem that comes later refuses the plan too.
+// TestDecisionWithAnError: a problem that is added to a Decision later also refuses the plan.
 func TestDecisionWithAnError(t *testing.T) {
 	d := derive.Derive(asking(1, onVLAN("a", "10.1.0.0/24", "cidr")).Request, network.Facts{}, network.Plan{}, nil)
 	if _, ok := d.Plan(); !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestMTUExceedsNAD checks that a user is told if VMs would send packets that their own
-// interface drops. The MTU of the annotation is still advertised.
+// TestMTUExceedsNAD: a problem tells the user that VMs would send packets that their own interface drops. The MTU of the annotation is
+// still advertised.
 func TestMTUExceedsNAD(t *testing.T) {
 	for name, c := range map[string]struct {
 		annotation, nad int
@@ -41,8 +41,8 @@ func TestMTUExceedsNAD(t *testing.T) {
 	}
 }
 
-// TestPoolOfVMs: VMs get no address that the user gave to another host, on whichever network. If
-// none is left for them, it is an Error.
+// TestPoolOfVMs: VMs get no address that the user has assigned to another host, on any network. If no address is left for them, that is an
+// Error.
 func TestPoolOfVMs(t *testing.T) {
 	at := netip.MustParseAddr
 	pool := network.Range{First: at("10.1.0.10"), Last: at("10.1.0.11")}

@@ -32,8 +32,8 @@ func asksOf(servers ...string) given {
 	return asking(1, s)
 }
 
-// TestRefusedUpstreams: a user with the right to annotate a HostedCluster does not get the management cluster's
-// DNS server, its nodes or the cloud's metadata as an upstream. The rest is served.
+// TestRefusedUpstreams: a user who may annotate a HostedCluster cannot use the management cluster's DNS server, its nodes or the cloud's
+// metadata service as an upstream. Everything else is served.
 func TestRefusedUpstreams(t *testing.T) {
 	reserved := []network.ReservedDestination{
 		{What: "node a", Prefix: netip.MustParsePrefix("10.240.0.1/32"), Node: true},
@@ -82,7 +82,7 @@ func TestPermittedUpstream(t *testing.T) {
 	g.Expect(n.MayDial(netip.MustParseAddr("10.96.0.10"))).To(BeFalse())
 }
 
-// TestRetainedNetworksGetThePresentState: what edges must not dial is not as old as the network.
+// TestRetainedNetworksGetThePresentState: a retained network gets the current list of destinations that edges must not dial.
 func TestRetainedNetworksGetThePresentState(t *testing.T) {
 	g := NewWithT(t)
 	in := asksOf("10.96.0.10:53")
@@ -95,7 +95,7 @@ func TestRetainedNetworksGetThePresentState(t *testing.T) {
 	g.Expect(plan.Networks[0].UpstreamServers()).To(BeEmpty())
 }
 
-// TestNotRequired: a network may have addresses that its edges never have to reach.
+// TestNotRequired: the CIDR of a network may contain addresses that its edges never need to reach.
 func TestNotRequired(t *testing.T) {
 	g := NewWithT(t)
 	in := asksOf("192.0.2.53:53")
@@ -106,8 +106,7 @@ func TestNotRequired(t *testing.T) {
 	g.Expect(plan.Networks[0].MayDial(netip.MustParseAddr("192.168.7.7"))).To(BeFalse())
 }
 
-// TestRefusedHosts: the condition names external hosts of the network, and nothing else that a
-// report may have.
+// TestRefusedHosts: the condition names external hosts of the network. It ignores other names in a report.
 func TestRefusedHosts(t *testing.T) {
 	g := NewWithT(t)
 	n := network.Network{Backends: []network.Backend{

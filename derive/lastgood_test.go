@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestRetaining: a network is retained as long as it is wanted.
+// TestRetaining: a network is retained while it is still requested.
 func TestRetaining(t *testing.T) {
 	g := NewWithT(t)
 	last := network.Plan{Networks: []network.Network{{Name: "a.old", Primary: true, Attachment: network.Attachment{Namespace: "a", Name: "old"}}}}
@@ -30,8 +30,8 @@ func TestRetaining(t *testing.T) {
 	g.Expect(kept.Networks).To(HaveLen(1), "a network that is decided again is not kept twice")
 }
 
-// TestRetainingOneNetwork: a NodePool that changes to another NAD of the same network uses
-// the network that runs. There is no second one with the same addresses.
+// TestRetainingOneNetwork: a NodePool that changes to another NAD of the same layer-2 network uses the network that runs. No second network
+// with the same addresses is created.
 func TestRetainingOneNetwork(t *testing.T) {
 	g := NewWithT(t)
 	on := func(name, layer2 string) network.Plan {
@@ -46,8 +46,7 @@ func TestRetainingOneNetwork(t *testing.T) {
 	g.Expect(kept).To(Equal(now), "no VM uses the old one")
 }
 
-// TestRetainingWaitingEndpoints is the law: when endpoints are missing, what is served
-// stays the same to the byte.
+// TestRetainingWaitingEndpoints: while endpoints are missing, the plan does not change, to the byte.
 func TestRetainingWaitingEndpoints(t *testing.T) {
 	for seed := range uint64(2000) {
 		in := world(seed)
@@ -84,7 +83,7 @@ func TestStaleEndpoint(t *testing.T) {
 	g.Expect(ps[0].Reason).To(Equal(problem.WaitingForEndpoint), "problems are values")
 }
 
-// TestStaleEndpointThatIsPublished: a problem about an endpoint that does not wait stays.
+// TestStaleEndpointThatIsPublished: a problem about an endpoint that HyperShift has published stays.
 func TestStaleEndpointThatIsPublished(t *testing.T) {
 	g := NewWithT(t)
 	last := network.Plan{Endpoints: []network.Endpoint{{Name: "ignition-server"}, {Name: "extra"}}}

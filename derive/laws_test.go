@@ -170,7 +170,7 @@ func FuzzLaws(f *testing.F) {
 	f.Fuzz(laws)
 }
 
-// TestSecondEdgeChangesNoAddress: the address of the second edge was reserved.
+// TestSecondEdgeChangesNoAddress: a second edge changes no address, because its address was reserved.
 func TestSecondEdgeChangesNoAddress(t *testing.T) {
 	g := NewWithT(t)
 	in := asking(1, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "b"}, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")})

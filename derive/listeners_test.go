@@ -53,8 +53,8 @@ func TestDuplicateName(t *testing.T) {
 	g.Expect(plan.Networks[0].Backends).To(HaveLen(1), "no backend that nothing leads to")
 }
 
-// TestBareAddress: every edge holds it, VMs route it through the next-hop VIP, and nothing
-// else listens there.
+// TestBareAddress: every edge has an address that is published without a name. VMs route it through the next-hop VIP, and no other endpoint
+// listens there.
 func TestBareAddress(t *testing.T) {
 	g := NewWithT(t)
 	bare := netip.MustParseAddr("203.0.113.7")
@@ -177,8 +177,8 @@ func TestListenerPrecedence(t *testing.T) {
 	})
 }
 
-// TestNeededEndpointWithoutPlace: a node needs the API server, Ignition and konnectivity. If one
-// of them has no listener, the plan is refused. OAuth and further Routes are left out.
+// TestNeededEndpointWithoutPlace: nodes need the API server, Ignition and konnectivity. If one of them gets no listener, the plan is
+// refused. OAuth and further Routes are only left out.
 func TestNeededEndpointWithoutPlace(t *testing.T) {
 	api := named("kube-apiserver", "api.example.com", 6443, network.MatchAny)
 	at := func(e network.Endpoint, port uint16) network.Endpoint {
@@ -214,7 +214,7 @@ func TestNeededEndpointWithoutPlace(t *testing.T) {
 	}
 }
 
-// TestExactNameAndWildcard: both are listed, and Envoy prefers the exact name.
+// TestExactNameAndWildcard: the listener has both an exact name and a wildcard that matches it. Envoy prefers the exact name.
 func TestExactNameAndWildcard(t *testing.T) {
 	g := NewWithT(t)
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
@@ -227,8 +227,7 @@ func TestExactNameAndWildcard(t *testing.T) {
 	))
 }
 
-// TestAPIBelowWildcard: the API server, published by Route at a name that the ingress'
-// wildcard matches, keeps that name.
+// TestAPIBelowWildcard: an API server that is published by a Route, at a name below the ingress' wildcard, keeps that name.
 func TestAPIBelowWildcard(t *testing.T) {
 	g := NewWithT(t)
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)
@@ -241,8 +240,8 @@ func TestAPIBelowWildcard(t *testing.T) {
 	))
 }
 
-// TestInClusterNames: where the API server shares port 443, a pod in the hosted cluster
-// that dials kubernetes.default.svc reaches it. No other endpoint gets the name.
+// TestInClusterNames: if the API server shares port 443, pods in the hosted cluster that dial kubernetes.default.svc reach it. No other
+// endpoint gets that name.
 func TestInClusterNames(t *testing.T) {
 	api := named("kube-apiserver", "api.example.com", 443, network.MatchAny)
 	for name, origin := range map[string]network.Origin{"kubernetes.default.svc": network.OriginService, "openshift.default": network.OriginHyperShift, "api.example.com": network.OriginHyperShift} {
@@ -261,8 +260,8 @@ func TestInClusterNames(t *testing.T) {
 		ServerNames: []string{"kubernetes.default.svc.cluster.local", "openshift.default.svc.cluster.local"}, Backend: "kube-apiserver:1"}))
 }
 
-// TestAPIPortWithoutServerNames: on the API server's own port, reading server names would
-// delay its clients. A registry that is refused there is also a problem for nodes.
+// TestAPIPortWithoutServerNames: the API server's own port does not read TLS server names, which would delay clients. A registry that
+// cannot have that port is also a problem for nodes.
 func TestAPIPortWithoutServerNames(t *testing.T) {
 	g := NewWithT(t)
 	mirror := named("mirror", "mirror.example.com", 6443, network.MatchServerName)
@@ -273,7 +272,7 @@ func TestAPIPortWithoutServerNames(t *testing.T) {
 		And(HaveField("Reason", problem.ImagesUnreachable), WithTransform(message, ContainSubstring("Nodes cannot pull images from it")))))
 }
 
-// TestBackendNameInUse: a Service called machines is not the backend of all VMs.
+// TestBackendNameInUse: a Service with the name machines does not replace the backend of all VMs.
 func TestBackendNameInUse(t *testing.T) {
 	g := NewWithT(t)
 	svc := network.Endpoint{Name: "vms/x", Origin: network.OriginService, Hosts: []string{"x.example.com"}, Port: 443, Match: network.MatchServerName,

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestLoadBalancerInUse: an address that a VM or another cluster has is not that of *.apps.
+// TestLoadBalancerInUse: *.apps does not use the address of a load balancer if a VM or another hosted cluster has this address.
 func TestLoadBalancerInUse(t *testing.T) {
 	at := netip.MustParseAddr("192.168.100.80")
 	apps := named("apps", "*.apps.example.com", 443, network.MatchServerName)

@@ -49,8 +49,8 @@ func leads(p network.Plan, host string, port uint16) string {
 	return n.Listeners[i].Default
 }
 
-// TestMovedEndpoint: what VMs stored of an endpoint leads to it, wherever HyperShift publishes it now, while VMs are on
-// the network.
+// TestMovedEndpoint: while VMs are on the network, the addresses and names that they have stored for an endpoint lead to it, wherever
+// HyperShift publishes it now.
 func TestMovedEndpoint(t *testing.T) {
 	type place struct {
 		host string
@@ -88,7 +88,7 @@ func TestMovedEndpoint(t *testing.T) {
 	}
 }
 
-// TestMovedAway: an endpoint that HyperShift no longer publishes has no former place either.
+// TestMovedAway: an endpoint that HyperShift no longer publishes also loses its former places.
 func TestMovedAway(t *testing.T) {
 	g := NewWithT(t)
 	oauth := func(host string) network.Endpoint { return named("oauth", host, 443, network.MatchServerName) }
@@ -99,7 +99,8 @@ func TestMovedAway(t *testing.T) {
 	g.Expect(problems).To(BeEmpty())
 }
 
-// TestFormerPlaceIsTaken: what is published now has precedence over where something was. The VMs that lose it are named.
+// TestFormerPlaceIsTaken: published endpoints and required destinations have precedence over the former place of an endpoint. The problem
+// names the VMs that lose the former place.
 func TestFormerPlaceIsTaken(t *testing.T) {
 	for name, tt := range map[string]func(in given) given{
 		"by another endpoint": func(in given) given {
@@ -129,7 +130,7 @@ func TestFormerPlaceIsTaken(t *testing.T) {
 	}
 }
 
-// TestManyMoves: the former places of a cluster are bounded, and the last one stays.
+// TestManyMoves: the number of former places of a cluster is limited. The last one stays.
 func TestManyMoves(t *testing.T) {
 	g := NewWithT(t)
 	var plan network.Plan
@@ -201,8 +202,8 @@ func TestFormerPlaceInTheOthersNetwork(t *testing.T) {
 	}
 }
 
-// TestMovedEndpointsLaw: whatever moves, and however often, each place of HyperShift's endpoints that was served leads to
-// the same endpoint or has a problem, and the plan in force stays as it is.
+// TestMovedEndpointsLaw: after any moves, each place of HyperShift's endpoints that was served leads to the same endpoint or has a problem.
+// The plan in force does not change.
 func TestMovedEndpointsLaw(t *testing.T) {
 	names := []string{"kube-apiserver", "ignition-server", "konnectivity-server", "oauth"}
 	for seed := range uint64(500) {
@@ -268,7 +269,7 @@ func TestPublishedAddressesAreNotAssigned(t *testing.T) {
 	g.Expect(plan.Networks[1].DHCP.Named).To(Equal(addresses("192.168.30.50", "192.168.30.51", "192.168.30.52")))
 }
 
-// TestRecordAtAnEdge: a name that the user gives to an edge is a Warning, unless something answers for it there.
+// TestRecordAtAnEdge: a DNS record of the user with an edge's address is a Warning, unless an edge serves that name there.
 func TestRecordAtAnEdge(t *testing.T) {
 	record := func(name, address string) network.Record {
 		return network.Record{Name: name, Addresses: []netip.Addr{netip.MustParseAddr(address)}}

@@ -21,7 +21,7 @@ func within(cidr string) given {
 	return in
 }
 
-// TestNodeAPI: no host of a network has the address that each node has itself.
+// TestNodeAPI: no host on a network may have the address at which each node reaches its own API server.
 func TestNodeAPI(t *testing.T) {
 	g := NewWithT(t)
 	plan, problems := derived(within("172.16.0.0/12"))
@@ -57,7 +57,7 @@ func TestNodeAPI(t *testing.T) {
 	g.Expect(problems).To(HaveExactElements(HaveField("Cause", problem.TimeServersUnreachable)), "the gateway does not lead there")
 }
 
-// TestAddressesOfNoHost: neither a gateway nor a published address can be one.
+// TestAddressesOfNoHost: an address that no host can have is neither a gateway nor a published address.
 func TestAddressesOfNoHost(t *testing.T) {
 	for _, gateway := range []string{"192.168.100.0", "192.168.100.255", "192.168.101.1"} {
 		g := NewWithT(t)

@@ -25,7 +25,7 @@ func TestServersInPool(t *testing.T) {
 	g.Expect(p.Networks[0].DHCP.Exclude).To(HaveExactElements(only("10.1.0.20"), only("10.1.0.30")))
 }
 
-// TestAppsAtEdgeAddress: no server answers for the ingress at an edge's address.
+// TestAppsAtEdgeAddress: the address of *.apps must not be that of an edge, because no server there answers for the ingress.
 func TestAppsAtEdgeAddress(t *testing.T) {
 	for address, ours := range map[string]bool{"10.1.0.2": true, "10.1.0.3": true, "10.1.0.5": true, "10.1.0.9": false} {
 		t.Run(address, func(t *testing.T) {

@@ -21,8 +21,7 @@ func served(last network.Plan, wanted []string, networks ...network.NetworkReque
 	return after(in, last)
 }
 
-// TestNetworksOverlap: two nodes of one cluster never get the same address, however the two
-// networks got their CIDRs.
+// TestNetworksOverlap: two nodes of one cluster never get the same address, wherever the CIDRs of their networks come from.
 func TestNetworksOverlap(t *testing.T) {
 	all := []string{"a.old", "a.new"}
 	old := onVLAN("old", "10.1.0.0/24", "machineNetwork")

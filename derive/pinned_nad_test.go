@@ -19,8 +19,8 @@ func bridged(name string, vlan, mtu int, hash string) network.Attachment {
 		Layer2: "bridge br1 vlan " + strconv.Itoa(vlan), EdgeNADConfig: `{"vlan":` + strconv.Itoa(vlan) + `}`}
 }
 
-// TestVMsKeepTheirNetwork: the NAD of a network in use is pinned, whatever is made of it. The problem has
-// both networks, what it means, and two ways out.
+// TestVMsKeepTheirNetwork: the NAD of a network in use is pinned, even if it is changed. The problem names both networks, the effect, and
+// two fixes.
 func TestVMsKeepTheirNetwork(t *testing.T) {
 	was := bridged("vlan100", 100, 1500, "1-a")
 	with := func(change func(*network.Attachment)) network.Attachment { a := was; change(&a); return a }
@@ -77,8 +77,7 @@ func TestVMsKeepTheirNetwork(t *testing.T) {
 	}
 }
 
-// TestPinnedNetworkIsServedOnce: another NAD of the network that VMs pin waits, as its edges would serve the same
-// VMs.
+// TestPinnedNetworkIsServedOnce: another NAD of the layer-2 network that VMs pin waits, because its edges would serve the same VMs.
 func TestPinnedNetworkIsServedOnce(t *testing.T) {
 	g := NewWithT(t)
 	var in given
@@ -97,8 +96,8 @@ func TestPinnedNetworkIsServedOnce(t *testing.T) {
 	g.Expect(problems).To(BeEmpty())
 }
 
-// TestNetworksInUseNeverMove is the law, over any two worlds in a row: a network with VMs keeps its
-// NAD, one without has the one that is requested, and no two networks of a plan are one.
+// TestNetworksInUseNeverMove: for any two worlds in a row, a network with VMs keeps its NAD, and a network without VMs has the requested
+// one. No two networks of a plan are the same layer-2 network.
 func TestNetworksInUseNeverMove(t *testing.T) {
 	kept, moved := 0, 0
 	for seed := range uint64(3000) {

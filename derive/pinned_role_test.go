@@ -9,8 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestNetworkThatVMsBootFrom: it keeps router, DNS and proxy, though NodePools now have it as a
-// further network. This ends with the last VM that boots from it.
+// TestNetworkThatVMsBootFrom: a network from which VMs boot keeps router, DNS and proxy, even if NodePools now have it as a further
+// network. This ends with the last VM that boots from it.
 func TestNetworkThatVMsBootFrom(t *testing.T) {
 	g := NewWithT(t)
 	old, next := onVLAN("old", "10.1.0.0/24", "cidr"), onVLAN("next", "10.2.0.0/24", "cidr")

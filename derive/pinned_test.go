@@ -14,8 +14,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestVMsKeepTheirAddresses: addresses in use are pinned, whatever changes on a network. The
-// problem names the change, where to undo it, and when it takes effect.
+// TestVMsKeepTheirAddresses: addresses in use are pinned, whatever changes on a network. The problem names the change, where to undo it,
+// and when it takes effect.
 func TestVMsKeepTheirAddresses(t *testing.T) {
 	last := tenant(2, 10, 99, segment(func(s *network.NetworkRequest) {
 		s.Gateway = netip.MustParseAddr("192.168.100.1")
@@ -93,7 +93,7 @@ func TestOtherChangesTakeEffect(t *testing.T) {
 	g.Expect(plan).To(Equal(fresh))
 }
 
-// TestOneEdgeLess: it takes effect immediately, with or without VMs, and moves no address.
+// TestOneEdgeLess: a smaller number of edges takes effect immediately, with or without VMs, and moves no address.
 func TestOneEdgeLess(t *testing.T) {
 	g := NewWithT(t)
 	var in given
@@ -107,8 +107,8 @@ func TestOneEdgeLess(t *testing.T) {
 	g.Expect(plan.Networks[0].ReservedAddresses).To(HaveExactElements(last.Networks[0].Edges[1].Address))
 }
 
-// TestAddressesInUseNeverMove is the law, over any two worlds in a row: a network with VMs
-// keeps its pinned addresses, and one without is as requested.
+// TestAddressesInUseNeverMove: for any two worlds in a row, a network with VMs keeps its pinned addresses, and a network without VMs has
+// the requested ones.
 func TestAddressesInUseNeverMove(t *testing.T) {
 	moves := 0
 	for seed := range uint64(5000) {

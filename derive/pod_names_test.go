@@ -82,8 +82,8 @@ func byAnnotation(e network.Endpoint) network.Endpoint {
 	return e
 }
 
-// TestNamesForPodsEnd: pods do not get the address of a Service that is missing, which another one may have by then.
-// VMs keep the name. Networks that run no DNS server answer no pod, and a network that is retained ends with the annotation.
+// TestNamesForPodsEnd: pods no longer get the address of a missing Service, because another Service may have it. VMs keep the name.
+// Networks without DNS answer no pods. On a retained network, names for pods end with the annotation.
 func TestNamesForPodsEnd(t *testing.T) {
 	g := NewWithT(t)
 	in := serving(backed("kube-apiserver", "api.example.com", 6443, 6443, "10.96.0.10"))

@@ -25,7 +25,7 @@ func dialing(t *testing.T) network.Plan {
 	return plan
 }
 
-// TestRestricted: an author who keeps an error keeps nothing that is no longer permitted.
+// TestRestricted: the plan in force loses what is no longer permitted, even if the author's settings have an Error.
 func TestRestricted(t *testing.T) {
 	g := NewWithT(t)
 	last := dialing(t)
@@ -47,7 +47,7 @@ func TestRestricted(t *testing.T) {
 	g.Expect(none.Networks[0].DNS.Upstreams.Servers).To(BeEmpty())
 }
 
-// TestRestrictedIsNothingNew: with equal permissions, a plan stays the same to the byte.
+// TestRestrictedIsNothingNew: if permissions do not change, the plan does not change, to the byte.
 func TestRestrictedIsNothingNew(t *testing.T) {
 	g := NewWithT(t)
 	last := dialing(t)

@@ -12,8 +12,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestStories: what hcp wrote of each story's objects is all that its plan is made
-// of. A story that is refused holds no plan.
+// TestStories: the plan of each story follows from what package hcp wrote for the story's objects. A story that is refused has no plan.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {

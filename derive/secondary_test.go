@@ -17,7 +17,7 @@ func storage() network.NetworkRequest {
 	return s
 }
 
-// TestSecondaryNetworkWithoutCIDR: such a network is left to others, and nothing waits for it.
+// TestSecondaryNetworkWithoutCIDR: a secondary network without a CIDR is not served, and no other network waits for it.
 func TestSecondaryNetworkWithoutCIDR(t *testing.T) {
 	g := NewWithT(t)
 	boot, with, without := onVLAN("boot", "10.1.0.0/24", "cidr"), storage(), storage()
@@ -35,8 +35,8 @@ func TestSecondaryNetworkWithoutCIDR(t *testing.T) {
 	g.Expect(p).To(Equal(last), "its edges stay")
 }
 
-// TestSecondaryNetworkLeftAlone: annotation services leaves a network alone without a word.
-// Its edges are removed when no VM is on it.
+// TestSecondaryNetworkLeftAlone: with annotation services, a network is not served, and there is no problem about it. Its edges are removed
+// when no VM is on it.
 func TestSecondaryNetworkLeftAlone(t *testing.T) {
 	g := NewWithT(t)
 	boot, alone := onVLAN("boot", "10.1.0.0/24", "cidr"), storage()

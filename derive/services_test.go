@@ -27,8 +27,7 @@ func without(left ...network.Service) network.NetworkRequest {
 	return network.NetworkRequest{Settings: network.Settings{Services: slices.DeleteFunc(all, func(s network.Service) bool { return slices.Contains(left, s) })}}
 }
 
-// TestServicesLeftOut: a disabled service is not in the plan, and a problem names what
-// other servers must provide.
+// TestServicesLeftOut: a disabled service is not in the plan. A problem names what other servers must provide.
 func TestServicesLeftOut(t *testing.T) {
 	t.Run("DHCP", func(t *testing.T) {
 		g := NewWithT(t)
@@ -156,7 +155,8 @@ func TestNoAddressForVMs(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
-// TestSecondNetworkWithoutCIDRBlocksNothing, wherever its name sorts.
+// TestSecondNetworkWithoutCIDRBlocksNothing: a second network without a CIDR waits, and does not refuse the plan, even if its name sorts
+// first.
 func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
 	g := NewWithT(t)
 	in := on("192.168.100.0/24", network.NetworkRequest{})
@@ -173,8 +173,7 @@ func TestSecondNetworkWithoutCIDRBlocksNothing(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeTrue())
 }
 
-// TestTime: edges of a network that VMs boot from serve the time, and VMs are told where, unless
-// the user names other servers.
+// TestTime: edges of a network that VMs boot from serve the time, and DHCP advertises them, unless the user names other servers.
 func TestTime(t *testing.T) {
 	g := NewWithT(t)
 	in := publishing(network.NetworkRequest{})

@@ -107,7 +107,8 @@ func TestTwoClustersOnOneNetwork(t *testing.T) {
 	}
 }
 
-// TestPublishedInsideTheOthers, either way round.
+// TestPublishedInsideTheOthers: an address that one hosted cluster publishes in the CIDR of another one is a problem of the cluster that
+// yields, whichever that is.
 func TestPublishedInsideTheOthers(t *testing.T) {
 	g := NewWithT(t)
 	publisher := tenant(2, 10, 99, func(in *given) {
@@ -121,8 +122,8 @@ func TestPublishedInsideTheOthers(t *testing.T) {
 	g.Expect(problems).To(ConsistOf(HaveField("Keys", ContainElement("cidr"))))
 }
 
-// TestWhoIsServedKeepsWhatItHas: two that want the same are never both served,
-// in whatever order they came, and none is taken from its machines.
+// TestWhoIsServedKeepsWhatItHas: of two hosted clusters that request the same addresses, only one is served, in any order of creation. The
+// one that is served keeps its addresses.
 func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 	same, apart := tenant(2, 10, 99), tenant(102, 110, 199)
 	for name, c := range map[string]struct {
@@ -177,8 +178,7 @@ func TestWhoIsServedKeepsWhatItHas(t *testing.T) {
 	})
 }
 
-// TestNeverBothFromNothing: of any two that begin at the same time, at most one has an
-// address.
+// TestNeverBothFromNothing: of any two hosted clusters that begin at the same time, at most one gets an address.
 func TestNeverBothFromNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	some := func() network.Plan {
@@ -226,8 +226,8 @@ func answeringOwn(p network.Plan) network.Plan {
 	return p
 }
 
-// TestNewcomerAnswersItsOwn: a cluster that comes to a network which another one is on
-// answers only its own VMs, even if the other is not served. It continues while they share.
+// TestNewcomerAnswersItsOwn: a hosted cluster that joins a network of another one answers only its own VMs, even if the other one is not
+// served. It does so while both share the network.
 func TestNewcomerAnswersItsOwn(t *testing.T) {
 	g := NewWithT(t)
 	plan := tenant(2, 10, 99)
@@ -247,8 +247,8 @@ func TestNewcomerAnswersItsOwn(t *testing.T) {
 	g.Expect(derive.AnsweringOwnVMs(plan, nil, shared)).To(Equal(plan), "the other is gone")
 }
 
-// TestNewcomerTakesNoClients: nothing that a second cluster on the network does ends what a
-// served cluster does for all its clients. Only where both answer all, the older continues.
+// TestNewcomerTakesNoClients: a second hosted cluster on the network cannot end what a served one does for all its clients. Only if both
+// answer all clients, the older one continues.
 func TestNewcomerTakesNoClients(t *testing.T) {
 	first, second := tenant(2, 10, 99), tenant(102, 110, 199)
 	for name, u := range map[string]derive.OtherCluster{
@@ -283,8 +283,8 @@ func TestSecondaryYields(t *testing.T) {
 	g.Expect(out.Networks).To(BeEmpty())
 }
 
-// TestWaitsForConsent: a new cluster waits until the user of the running one lets it answer
-// only its own VMs. The running one never waits, nor do two new ones.
+// TestWaitsForConsent: a new hosted cluster waits until the user of the running one permits that it answers only its own VMs. The running
+// one never waits. Two new ones do not wait for each other.
 func TestWaitsForConsent(t *testing.T) {
 	g := NewWithT(t)
 	ours, theirs := tenant(102, 110, 199), tenant(2, 10, 99)

@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestTwins: of two NADs of one layer-2 network, the one that runs is served, whichever is older.
-// The Error names the other one, and holds nothing back if VMs boot from the first.
+// TestTwins: of two NADs of one layer-2 network, the one that runs is served, whichever is older. The Error names the other NAD, and
+// refuses nothing if VMs boot from the first.
 func TestTwins(t *testing.T) {
 	second := func(change func(*network.NetworkRequest)) network.NetworkRequest {
 		s := onVLAN("b", "10.2.0.0/24", "cidr")
@@ -69,8 +69,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestNADMovedOntoAnother: a NAD that is edited onto the layer-2 network of another one, which
-// runs, is the newcomer there. It continues as it runs.
+// TestNADMovedOntoAnother: a NAD is changed to the layer-2 network of another running NAD. Both networks continue as they run, and the
+// problem names the NAD that was changed.
 func TestNADMovedOntoAnother(t *testing.T) {
 	for _, inUse := range [][]string{nil, {"a.other"}, {"a.edited", "a.other"}} {
 		g := NewWithT(t)

@@ -25,7 +25,7 @@ func addressesOf(all ...string) []netip.Addr {
 	return out
 }
 
-// TestAddressesThatVMsDoNotReach: an address that the user sets does not hide that VMs lack what it is for.
+// TestAddressesThatVMsDoNotReach: if VMs do not reach an address that the user sets, a problem still reports that VMs lack its purpose.
 func TestAddressesThatVMsDoNotReach(t *testing.T) {
 	record := func(name string, at ...string) network.Settings {
 		return network.Settings{Records: []network.Record{{Name: name, Addresses: addressesOf(at...)}}}
@@ -70,7 +70,8 @@ func TestAddressesThatVMsDoNotReach(t *testing.T) {
 	}
 }
 
-// TestAddressesThatVMsReach: on their network, on another one that all of them are on, or inside the hosted cluster.
+// TestAddressesThatVMsReach: VMs reach addresses on their network, on another network that all of them are on, and inside the hosted
+// cluster.
 func TestAddressesThatVMsReach(t *testing.T) {
 	g := NewWithT(t)
 	in := isolated(network.Settings{NTPServers: addressesOf("192.168.100.1", "10.50.0.1"), DHCPRelays: addressesOf("192.168.100.1"), Records: []network.Record{
@@ -89,8 +90,8 @@ func TestAddressesThatVMsReach(t *testing.T) {
 	g.Expect(problems).To(BeEmpty(), "nothing is known of another network")
 }
 
-// TestUpstreamOnTheNetwork: a DNS server on the network is the user's own, so that neither the
-// administrator's permission nor what the management cluster has in the same block matters.
+// TestUpstreamOnTheNetwork: a DNS server on the network belongs to the user. It needs no permission, and reserved destinations of the
+// management cluster in the same block do not matter.
 func TestUpstreamOnTheNetwork(t *testing.T) {
 	g := NewWithT(t)
 	in := asksOf("192.168.100.1:53")
@@ -108,7 +109,7 @@ func TestUpstreamOnTheNetwork(t *testing.T) {
 	}
 }
 
-// TestUpstreamIsVM: a VM that answers for other names is asked, as the user wants, and the user is warned.
+// TestUpstreamIsVM: edges use a VM as upstream server for other names, as the user requests, and a problem warns the user.
 func TestUpstreamIsVM(t *testing.T) {
 	g := NewWithT(t)
 	in := asksOf("192.168.100.20:53", "192.168.100.9:53")
@@ -119,8 +120,8 @@ func TestUpstreamIsVM(t *testing.T) {
 	g.Expect(plan.Networks[0].UpstreamServers()).To(HaveLen(2))
 }
 
-// TestNamedAddressesInPool: no new VM gets an address that the user gave a name. One that is excluded
-// or outside of the pool needs no mention.
+// TestNamedAddressesInPool: no new VM gets an address to which the user has given a name. There is no hint about such an address if it is
+// excluded or outside the pool.
 func TestNamedAddressesInPool(t *testing.T) {
 	g := NewWithT(t)
 	in := isolated(network.Settings{Records: []network.Record{

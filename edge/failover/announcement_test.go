@@ -20,8 +20,7 @@ const own, nextHop, service = "192.168.100.4", "192.168.100.2", "192.168.100.3"
 // stale is a MAC that no host has.
 const stale = "02:00:00:00:00:99"
 
-// TestAnnounce moves entries of both VIPs in a real kernel, except those that Degraded
-// reports.
+// TestAnnounce: an announcement changes the entries of both VIPs in the ARP table of a real kernel, except those that Degraded reports.
 func TestAnnounce(t *testing.T) {
 	t.Parallel()
 	ownFirst := []string{own + "/24", nextHop + "/32", service + "/32"}
@@ -91,7 +90,7 @@ func TestAnnounce(t *testing.T) {
 	}
 }
 
-// TestNamed: each announcement names the next-hop VIP and the service VIP, and others in turn.
+// TestNamed: each announcement contains the next-hop VIP and the service VIP. Other addresses take turns.
 func TestNamed(t *testing.T) {
 	g := NewWithT(t)
 	var all []netip.Addr
@@ -191,7 +190,7 @@ func TestNoTargetIsLeft(t *testing.T) {
 	g.Expect(e.Run(t, "ip", "neigh", "show", "nud", "incomplete")).To(HavePrefix(all[300].String() + " "))
 }
 
-// TestTarget: an unanswered target is reused in turn; an answered one is not.
+// TestTarget: an announced target that did not answer is used again in turn; one that answered is not.
 func TestTarget(t *testing.T) {
 	g := NewWithT(t)
 	var known []device.Neighbor
@@ -226,8 +225,7 @@ func TestAnnounceErrors(t *testing.T) {
 	})
 }
 
-// TestHeartbeatsComeFromThePeerOnly: the kernel drops messages of another address, another
-// port or a router.
+// TestHeartbeatsComeFromThePeerOnly: the kernel drops messages from another address or port, or through a router.
 func TestHeartbeatsComeFromThePeerOnly(t *testing.T) {
 	g := NewWithT(t)
 	segment, e, vm := netns.NewSegment(t), netns.New(t), netns.New(t)

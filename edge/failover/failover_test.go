@@ -282,7 +282,7 @@ func TestFailover(t *testing.T) {
 	})
 }
 
-// TestReplacedNode: a node is lost, and a new pod in its place does not serve yet.
+// TestReplacedNode: a node is lost, and the new pod of its edge does not serve yet.
 func TestReplacedNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, false)
@@ -341,9 +341,8 @@ func TestPartitionWithRealKernels(t *testing.T) {
 	s.g.Expect(append(s.v.cutSince(quiet), s.w.cutSince(quiet)...)).To(BeEmpty())
 }
 
-// TestVMDialsTheNextHop from addresses that the edge does not know. Its kernel asks for
-// each from the next-hop VIP, which moves the other VMs to it. If kernels use the matching
-// source address, nothing moves.
+// TestVMDialsTheNextHop: a VM dials the next-hop VIP from addresses that are new to the edge. The edge's kernel sends an ARP request for
+// each, with the next-hop VIP as its source, which moves the other VMs to this edge. With arp_announce=2, no VM moves.
 func TestVMDialsTheNextHop(t *testing.T) {
 	t.Parallel()
 	const rounds = 6

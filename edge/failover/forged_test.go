@@ -56,8 +56,7 @@ func (d *duel) pass(intervals int, over ...failover.Path) {
 	}
 }
 
-// TestForgedNumber: a message with the highest number is believed for as long as the
-// peer's own messages count as old, ten seconds, and not for ever.
+// TestForgedNumber: a forged message with the highest number replaces the peer's messages only until these count as old, ten seconds.
 func TestForgedNumber(t *testing.T) {
 	g := NewWithT(t)
 	d := newDuel()
@@ -99,8 +98,8 @@ func TestForgedMAC(t *testing.T) {
 	g.Expect(d.state.PeerMAC()).To(BeEmpty(), "the cluster network carries nothing")
 }
 
-// TestSecondPathThatCarriesNothing: where the cluster network drops heartbeats, an edge
-// that receives no frame is deaf, as without a second path, and takes no VMs.
+// TestSecondPathThatCarriesNothing: if the cluster network drops heartbeats, an edge that receives no frames is deaf, as without a second
+// path. It takes over no VMs.
 func TestSecondPathThatCarriesNothing(t *testing.T) {
 	g := NewWithT(t)
 	d := newDuel()
@@ -120,8 +119,8 @@ func TestSecondPathThatCarriesNothing(t *testing.T) {
 	g.Expect(d.state.Self.Level).To(Equal(failover.LevelNothing))
 }
 
-// TestAnswerBeforeTheSilence: an edge receives broadcasts only, since just after a VM answered its probe. That answer proves nothing
-// about the silence that follows, so the edge does not take its peer for mute.
+// TestAnswerBeforeTheSilence: just after a VM has answered its probe, an edge receives only broadcasts. That answer does not prove that the
+// edge still receives unicast, so the edge does not conclude that its peer cannot send.
 func TestAnswerBeforeTheSilence(t *testing.T) {
 	g := NewWithT(t)
 	d := newDuel()

@@ -19,9 +19,8 @@ func TestReadMessage(t *testing.T) {
 	}
 }
 
-// TestFrozenMessage: during an upgrade the peer runs another version, and both read each
-// other's messages. A later version reads these bytes as this one does, and may add fields:
-// then here, too.
+// TestFrozenMessage: during an upgrade, the peer runs another version, and both must read each other's messages. Later versions must read
+// these bytes as this one does. If they add fields, add them to this test.
 func TestFrozenMessage(t *testing.T) {
 	g := NewWithT(t)
 	const frozen = `{"phase":"draining","edge":2,"plan":"1a2b","instance":"x","number":7,"peer":"y","sees":true,"announcements":3,` +

@@ -152,8 +152,7 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 	p.g.Expect(p.edges[1].seen().PeerState).To(Equal(failover.PeerServing))
 }
 
-// TestDeafEdge: an edge that receives nothing, or broadcasts only, does not announce itself.
-// Its peer takes the VMs.
+// TestDeafEdge: an edge that receives nothing, or only broadcasts, sends no announcement. Its peer takes over the VMs.
 func TestDeafEdge(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "nft")
@@ -182,8 +181,8 @@ func TestDeafEdge(t *testing.T) {
 	}
 }
 
-// TestPartitionedVLAN: the edges hear each other over the cluster network only, and neither's
-// kernel reaches the other over the VLAN. Each announces for the VMs on its side.
+// TestPartitionedVLAN: the edges hear each other only over the cluster network, and neither kernel reaches the other over the VLAN. Each
+// edge announces itself to the VMs on its side.
 func TestPartitionedVLAN(t *testing.T) {
 	t.Parallel()
 	p := newDuo(t)
@@ -196,8 +195,8 @@ func TestPartitionedVLAN(t *testing.T) {
 	}
 }
 
-// TestSecondPathAfterARestart: the VLAN drops heartbeats when the agent's container starts
-// again. It is the same pod, and finds its peer over the cluster network.
+// TestSecondPathAfterARestart: the agent's container restarts in the same pod while the VLAN drops heartbeats. It finds its peer over the
+// cluster network.
 func TestSecondPathAfterARestart(t *testing.T) {
 	t.Parallel()
 	p := newDuo(t)
@@ -217,8 +216,8 @@ func TestSecondPathAfterARestart(t *testing.T) {
 	p.g.Expect(one.seen().Heard(failover.VLAN)).To(BeFalse())
 }
 
-// TestOtherPodsOnTheClusterNetwork: only the peer's pod is heard there. Another pod is not,
-// and neither is a VM that routes through the edge with the address of the peer's pod.
+// TestOtherPodsOnTheClusterNetwork: an edge ignores messages of other pods than its peer's, and those of a VM that sends through the edge
+// with the address of the peer's pod.
 func TestOtherPodsOnTheClusterNetwork(t *testing.T) {
 	t.Parallel()
 	p := newDuo(t)

@@ -15,8 +15,7 @@ import (
 
 var cidr = netip.MustParsePrefix("192.168.100.0/24")
 
-// TestProbedVMs: each known VM is asked in turn, edges never are, and a VM that takes many
-// addresses does not crowd out those with a lease.
+// TestProbedVMs: an edge probes each known VM in turn, and never edges. A VM with many addresses does not displace VMs with a lease.
 func TestProbedVMs(t *testing.T) {
 	g := NewWithT(t)
 	at := func(from, to int) (out []netip.Addr) {
@@ -54,8 +53,8 @@ func TestProbedVMs(t *testing.T) {
 	g.Expect(ok).To(BeFalse())
 }
 
-// TestProbe: a kernel that refuses and a firewall that rejects are answers, and so is a
-// confirmed neighbor. The edge's own kernel, which misses a host, is not.
+// TestProbe: a port that a kernel refuses, a reject of a firewall, and a confirmed neighbor count as answers. An ICMP error of the edge's
+// own kernel about an absent host does not.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "nft")
@@ -103,7 +102,7 @@ func TestProbe(t *testing.T) {
 	}, "1m", "10ms").Should(BeNumerically(">=", 1), "it answers ARP")
 }
 
-// TestMemory outlives a container. One that cannot be read is a new one.
+// TestMemory: the memory of an agent survives a restart of its container. If it cannot be read, a new one begins.
 func TestMemory(t *testing.T) {
 	g := NewWithT(t)
 	dir, now := t.TempDir(), time.UnixMilli(1_800_000_000_123)

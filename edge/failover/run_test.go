@@ -14,9 +14,8 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestRunAlone: an edge without a peer announces once it serves, to a VM that has the MAC
-// of a previous edge. It does not announce before that, or while its servers do not
-// answer. It drains at once.
+// TestRunAlone: an edge without a peer sends an announcement once it serves, because a VM has the MAC of a previous edge. It sends none
+// before that, or while its servers do not answer. It drains immediately.
 func TestRunAlone(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -56,7 +55,7 @@ func TestRunAlone(t *testing.T) {
 	g.Eventually(ended, "1m").Should(Receive(Succeed()))
 }
 
-// TestRunWaitsForItsAddress, and then reports the state of its peer.
+// TestRunWaitsForItsAddress: the agent waits until its interface has its address, and then reports the state of its peer.
 func TestRunWaitsForItsAddress(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

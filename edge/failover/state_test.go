@@ -74,7 +74,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestDrainsUntilItsPeerHasAnnounced, and at once if no peer can take over.
+// TestDrainsUntilItsPeerHasAnnounced: an edge drains until its peer has sent an announcement. If no peer can take over, it drains
+// immediately.
 func TestDrainsUntilItsPeerHasAnnounced(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
@@ -139,8 +140,8 @@ func TestPartition(t *testing.T) {
 	g.Expect(w.announced).To(HaveLen(8))
 }
 
-// TestBadLink: a link that fails repeatedly moves VMs less and less often. After a good
-// period a loss is noticed as fast as before.
+// TestBadLink: a link that fails repeatedly moves VMs less and less often. After a time without failures, a loss is noticed as fast as
+// before.
 func TestBadLink(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
@@ -159,7 +160,7 @@ func TestBadLink(t *testing.T) {
 	g.Expect(w.after(0, since)).NotTo(BeEmpty())
 }
 
-// TestAlone: VMs may still have the MAC of a previous edge.
+// TestAlone: a single edge sends an announcement when it starts to serve, because VMs may still have the MAC of a previous edge.
 func TestAlone(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(0, 0)
@@ -266,7 +267,7 @@ func TestSuspendedEdge(t *testing.T) {
 	g.Expect(w.announced).To(BeEmpty())
 }
 
-// TestPeerReports: each edge knows the plan of its peer, and whether the peer sees it.
+// TestPeerReports: each edge knows the plan of its peer, and whether the peer receives its messages.
 func TestPeerReports(t *testing.T) {
 	g := NewWithT(t)
 	w := pair(t)
@@ -281,8 +282,8 @@ func TestPeerReports(t *testing.T) {
 	g.Expect(w.edges[0].state.PeerState).To(Equal(failover.PeerServing))
 }
 
-// TestOnlyAPromptAnswerIsAProof: an edge whose checks are answered late does not announce
-// against a peer that lost the API server. The peer's checks may only be later.
+// TestOnlyAPromptAnswerIsAProof: an edge whose checks are answered late sends no announcement when its peer loses the API server. The
+// peer's checks may only be later.
 func TestOnlyAPromptAnswerIsAProof(t *testing.T) {
 	for late, announces := range map[time.Duration]bool{
 		0: true, failover.Interval - time.Millisecond: true, failover.Interval: false, 1400 * time.Millisecond: false,
@@ -305,8 +306,8 @@ func TestOnlyAPromptAnswerIsAProof(t *testing.T) {
 	}
 }
 
-// TestAMomentMovesNoVM: the peer acts on two messages. An edge that loses the API server and
-// reaches it again before its next heartbeat has sent one.
+// TestAMomentMovesNoVM: an edge takes over only after two messages of its peer. A peer that loses the API server, and reaches it again
+// before its next heartbeat, has sent only one.
 func TestAMomentMovesNoVM(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(1000, 0)

@@ -79,8 +79,8 @@ func (w *world) startPod(i int) {
 	w.handle(i, failover.Event{Kind: failover.Ready, Owner: "m", Plan: "p"})
 }
 
-// TestBlindTwin: edges that are replaced one after the other do not yield to a VM that pretends to be a twin, also if it keeps them
-// from answering unknown pods.
+// TestBlindTwin: edges that are replaced one after the other do not yield to a VM that pretends to be a twin, even if it prevents them from
+// answering unknown pods.
 func TestBlindTwin(t *testing.T) {
 	for _, unknown := range []int{0, 9} {
 		g, w := NewWithT(t), newWorld(7, 2)

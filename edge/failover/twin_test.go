@@ -62,7 +62,7 @@ func ofPeer() failover.Message {
 	return failover.Message{Phase: failover.Serving, Level: failover.LevelServes, Instance: "peer", Peer: "self", MAC: "02:00:00:00:00:a2", Claim: twins.Claim{Owner: "m", Incumbent: true}}
 }
 
-// TestTwins: which edge yields to edges of another management cluster. The pair that serves never does.
+// TestTwins: which edge yields to edges of another management cluster. The pair that already serves never yields.
 func TestTwins(t *testing.T) {
 	changed := func(m failover.Message, change func(*failover.Message)) failover.Message { change(&m); return m }
 	starts := func(m *failover.Message) {
@@ -107,7 +107,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestIncumbentBlinks: edges that have served for long do not yield after an interval in which they did not, as when a switch restarts.
+// TestIncumbentBlinks: edges that have served for long do not yield after a short time in which they did not serve, as when a switch
+// restarts.
 func TestIncumbentBlinks(t *testing.T) {
 	g, s := NewWithT(t), newStarter()
 	s.pass(10 * time.Second)
@@ -132,8 +133,8 @@ func TestTwinKeepsItsMAC(t *testing.T) {
 	g.Expect(seen).To(HaveLen(1))
 }
 
-// TestTwinIsGone: an edge that yields serves 30 s after the last message of the twin. It calls the silent twin
-// meanwhile: the twin may send to its own peer only.
+// TestTwinIsGone: an edge that yields serves 30 s after the last message of the twin. Until then, it reports the twin as silent: the twin
+// may send only to its own peer.
 func TestTwinIsGone(t *testing.T) {
 	g, s := NewWithT(t), newStarter()
 	s.pass(20*time.Second, ofTwin("a"))
@@ -149,7 +150,7 @@ func TestTwinIsGone(t *testing.T) {
 	g.Expect(s.state.Twins.MAC()).To(Equal(twinMAC), "it is reported")
 }
 
-// TestTwinThatNeverServes: an edge that sorts last waits for it for ten seconds.
+// TestTwinThatNeverServes: an edge that sorts after a twin waits for ten seconds until the twin serves.
 func TestTwinThatNeverServes(t *testing.T) {
 	g, s, m := NewWithT(t), newStarter(), ofTwin("a")
 	m.Phase, m.Level, m.Incumbent = failover.Starting, failover.LevelNothing, false
@@ -160,7 +161,8 @@ func TestTwinThatNeverServes(t *testing.T) {
 	g.Expect(s.state.Self.Level).To(Equal(failover.LevelServes))
 }
 
-// TestNewPodListensForTwins before it announces. An agent that is started again in its pod does not.
+// TestNewPodListensForTwins: a new pod listens for twins before it sends announcements. An agent that restarts in its pod does not listen
+// first.
 func TestNewPodListensForTwins(t *testing.T) {
 	for fresh, announces := range map[bool]int{true: 0, false: 1} {
 		g, s := NewWithT(t), newStarter()
@@ -177,7 +179,7 @@ func TestNewPodListensForTwins(t *testing.T) {
 	g.Expect(s.announcements).To(BeZero(), "VMs stay with the twin")
 }
 
-// TestTwinOfASingleEdge: without a peer there are no heartbeats, so it notices no twin.
+// TestTwinOfASingleEdge: without a peer, an edge exchanges no heartbeats, so it notices no twin.
 func TestTwinOfASingleEdge(t *testing.T) {
 	g, s := NewWithT(t), newStarter()
 	s.state = failover.NewState(failover.Self{Edge: 1, Instance: "self", New: true}, true)

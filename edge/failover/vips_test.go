@@ -17,8 +17,7 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestClientOnTheLink: a host has the service VIP on its link, and no route through the
-// next-hop VIP. A failover moves it, too.
+// TestClientOnTheLink: a failover also moves a host that has the service VIP on its link, without a route through the next-hop VIP.
 func TestClientOnTheLink(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, false)
@@ -44,8 +43,8 @@ func TestClientOnTheLink(t *testing.T) {
 	t.Logf("a client on the link: longest gap %d ms, %d new connections failed", gap.Milliseconds(), failed)
 }
 
-// TestNewMacvlanEdge: a drained edge is made again. Its VMs move once, and no other VM does,
-// although the macvlan plugin announces every address of the new edge's interface.
+// TestNewMacvlanEdge: a drained edge is recreated. Its VMs move once, and no other VMs do, although the macvlan plugin announces every
+// address of the new edge's interface.
 func TestNewMacvlanEdge(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, false)

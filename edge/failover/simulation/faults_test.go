@@ -78,7 +78,7 @@ func (f fault) playAll(n uint64) result {
 	return r
 }
 
-// TestFaults plays every fault. What VMs notice must be within the bounds of the table.
+// TestFaults simulates every fault. What VMs notice must be within the bounds of the table.
 func TestFaults(t *testing.T) {
 	n := seeds(t)
 	var table, worst strings.Builder
@@ -121,7 +121,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestWorstSeeds plays the seeds that were the worst of a long run.
+// TestWorstSeeds simulates the seeds that were the worst of a long run.
 func TestWorstSeeds(t *testing.T) {
 	file, err := os.Open(worstFile)
 	if err != nil {
@@ -155,7 +155,7 @@ func TestWorstSeeds(t *testing.T) {
 	}
 }
 
-// TestOneWorld plays the seed in OOOI_SIMULATION_SEED of the fault in OOOI_SIMULATION_FAULT, and prints the story.
+// TestOneWorld simulates the seed in OOOI_SIMULATION_SEED of the fault in OOOI_SIMULATION_FAULT, and prints the events.
 func TestOneWorld(t *testing.T) {
 	name := os.Getenv("OOOI_SIMULATION_FAULT")
 	if name == "" {
