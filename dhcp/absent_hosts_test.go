@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/test/patience"
 )
 
-// TestForgedRenewals: a VM forges renewals of 150 clients whose VMs are off. The replies wait for hosts that do not exist,
-// and fill a socket. A VM that runs gets its replies. What is dropped is counted.
+// TestForgedRenewals: a VM forges renewals of 150 clients whose VMs are off. The replies wait for ARP answers of absent hosts, and fill a
+// socket's buffer. A VM that runs still gets its replies. Dropped replies are counted.
 func TestForgedRenewals(t *testing.T) {
 	w := NewWithT(t)
 	var knows atomic.Pointer[func(netip.Addr) bool]

@@ -14,7 +14,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/reply"
 )
 
-// TestAnswersAtTheLastMoment: hosts answer just when offers stop waiting. No later offer has their addresses.
+// TestAnswersAtTheLastMoment: hosts answer just when offers stop waiting for probes. Later offers do not contain their addresses.
 func TestAnswersAtTheLastMoment(t *testing.T) {
 	r := fuzzed(t)
 	discover, err := dhcpv4.NewDiscovery(net.HardwareAddr{2, 0, 0, 0, 0, 1})

@@ -187,7 +187,7 @@ func TestDeclinesOfManyVMs(t *testing.T) {
 	w.Expect(h.boots(mac1)).NotTo(Equal(netip.Addr{}))
 }
 
-// TestDeclinesLeaveWhatVMsNeed: an address that a VM will need is not declined away.
+// TestDeclinesLeaveWhatVMsNeed: DHCPDECLINEs cannot make an address useless that a VM will need.
 func TestDeclinesLeaveWhatVMsNeed(t *testing.T) {
 	w := NewWithT(t)
 	n := small("49")
@@ -206,7 +206,7 @@ func TestDeclinesLeaveWhatVMsNeed(t *testing.T) {
 	}
 }
 
-// TestWritesOfOneMAC: a VM that boots all the time causes about one write a second. Its own renewals are granted meanwhile.
+// TestWritesOfOneMAC: a VM that boots repeatedly causes about one write a second. Its own renewals are still granted.
 func TestWritesOfOneMAC(t *testing.T) {
 	w := NewWithT(t)
 	h := serveHostile(t, blue())
@@ -242,8 +242,7 @@ func TestForgedMACsDoNotStopRenewals(t *testing.T) {
 	w.Expect(h.renews(mac2, mine)).To(BeTrue(), "who has an address keeps it")
 }
 
-// TestLogLinesOfOneMAC: a VM cannot fill the log, neither with one MAC nor with many. What is left out
-// is counted there.
+// TestLogLinesOfOneMAC: a VM cannot fill the log, neither with one MAC nor with many. A log line counts the lines that are left out.
 func TestLogLinesOfOneMAC(t *testing.T) {
 	w := NewWithT(t)
 	h := serveHostile(t, blue())
@@ -264,8 +263,8 @@ func TestLogLinesOfOneMAC(t *testing.T) {
 	w.Expect(h.lines.Count("02:00:00:0e:")).To(BeNumerically("<=", 100), "all MACs together")
 }
 
-// TestRebootsOfUnknownClients: unknown clients that remember addresses which they do not have take nothing from
-// what new unknown clients get.
+// TestRebootsOfUnknownClients: unknown clients that request an address which they no longer have do not reduce what new unknown clients may
+// get.
 func TestRebootsOfUnknownClients(t *testing.T) {
 	w := NewWithT(t)
 	h := serveHostile(t, blue(), func(s *dhcp.Server) { s.VMs, s.UnknownClients = vms{}, rate.NewLimiter(1, 20) })
@@ -278,8 +277,8 @@ func TestRebootsOfUnknownClients(t *testing.T) {
 	w.Expect(h.boots(mac1)).NotTo(Equal(netip.Addr{}))
 }
 
-// TestForgedMessagesOfAClient: a host that sends messages with the MAC of a VM all the time, to accept, to decline or to
-// confirm its address, does not keep the VM from its address. The store is written about once a second.
+// TestForgedMessagesOfAClient: a host repeatedly sends messages with the MAC of a VM, to accept, to decline or to confirm its address. The
+// VM still gets its address. The store is written about once a second.
 func TestForgedMessagesOfAClient(t *testing.T) {
 	for name, forged := range map[string]*dhcpv4.DHCPv4{
 		"SELECTING":        message(request, mac1, server(us), asks("20")),
@@ -312,7 +311,7 @@ func TestForgedMessagesOfAClient(t *testing.T) {
 // peerIsGone is a peer that does not serve.
 func peerIsGone() bool { return false }
 
-// TestBudgetAtTheTurn: at no moment does one MAC cause more than four writes within four seconds.
+// TestBudgetAtTheTurn: one MAC never causes more than four writes within four seconds.
 func TestBudgetAtTheTurn(t *testing.T) {
 	w := NewWithT(t)
 	h := serveHostile(t, blue())
@@ -337,7 +336,7 @@ type gonesAsked struct {
 
 func (g gonesAsked) Gone(string) bool { g.count.Add(1); return false }
 
-// TestDiscoversInAFullRange: while the range is full, whether VMs are gone is asked once a second, not for each
+// TestDiscoversInAFullRange: while the range is full, the server checks once a second whether VMs no longer exist, and not for each
 // message.
 func TestDiscoversInAFullRange(t *testing.T) {
 	w := NewWithT(t)

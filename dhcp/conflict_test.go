@@ -60,8 +60,8 @@ func asking(t *testing.T, n network.Network, settings ...func(*dhcp.Server)) (si
 
 const foreignMAC = "02:00:00:00:f0:01"
 
-// TestStaticDeviceKeepsItsAddress: a host in the range that sends no DHCP message keeps its address. No client
-// is offered it, whether it requests it or finds it by chance. A client that has a lease on it is not asked about.
+// TestStaticDeviceKeepsItsAddress: a host in the range that uses no DHCP keeps its address. No client is offered it, whether the client
+// requests it or not. A client with a lease on an address gets it without a probe.
 func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)
@@ -106,8 +106,8 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 	w.Expect(report.InUse).To(Equal([]reported.UsedAddress{{Address: at("20"), MAC: foreignMAC}}))
 }
 
-// TestNodeOfAnotherServerKeepsItsAddress: a node whose address comes from an earlier DHCP server, and that has
-// no guest agent, keeps it: no other VM is offered it, and the node renews it.
+// TestNodeOfAnotherServerKeepsItsAddress: a node got its address from an earlier DHCP server, and has no guest agent. No other VM is
+// offered the address, and the node renews it.
 func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)
@@ -149,8 +149,8 @@ func (p *played) count() int {
 	return len(p.asked)
 }
 
-// TestOffersWaitForNoOther: addresses are asked for in parallel. Offers are sent even if the network never
-// answers, and messages of other clients wait for nothing. A second DISCOVER asks for nothing again.
+// TestOffersWaitForNoOther: addresses are probed in parallel. Offers are sent even if the network never answers, and messages of other
+// clients do not wait. A second DHCPDISCOVER causes no second probe.
 func TestOffersWaitForNoOther(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)
@@ -183,8 +183,8 @@ type allVMs struct{ reply.NoVMs }
 
 func (allVMs) VM(mac string) (string, netip.Addr, bool) { return "vm-" + mac[12:], netip.Addr{}, true }
 
-// TestHostThatAnswersForAll: a router with proxy ARP, or a hostile VM that answers for every address, takes
-// no address from VMs.
+// TestHostThatAnswersForAll: a router with proxy ARP, or a hostile VM that answers for every address, cannot prevent VMs from getting an
+// address.
 func TestHostThatAnswersForAll(t *testing.T) {
 	for name, mac := range map[string]func(netip.Addr) string{
 		"one MAC":   func(netip.Addr) string { return foreignMAC },
@@ -201,9 +201,9 @@ func TestHostThatAnswersForAll(t *testing.T) {
 	}
 }
 
-// TestDeclinesAreAsked: a declined address is in quarantine for an hour if another host answers for it. If none
-// does, it is so for a few minutes: its client gets another one meanwhile. If the client itself answers, another
-// host sent the DECLINE, and the client keeps its address.
+// TestDeclinesAreAsked: a declined address is in quarantine for an hour if another host answers a probe. If no host answers, the quarantine
+// is a few minutes, and the client gets another address. If the client itself answers, another host sent the DHCPDECLINE, and the client
+// keeps its address.
 func TestDeclinesAreAsked(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -242,8 +242,8 @@ func TestDeclinesAreAsked(t *testing.T) {
 	}
 }
 
-// TestHonestDecline: a client finds a host that has its new address. The kernel finds it, too, so the address
-// is in quarantine for an hour, and operators see the host.
+// TestHonestDecline: a client finds a host that has its new address. The kernel of the edge finds it as well, so the address is in
+// quarantine for an hour, and operators see the host.
 func TestHonestDecline(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)

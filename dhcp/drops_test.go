@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDropReasons: docs/metrics.md explains each reason why a message is dropped, and no other. All messages are
-// counted with one of these reasons.
+// TestDropReasons: docs/metrics.md explains each reason for a dropped message, and no other. All dropped messages are counted with one of
+// these reasons.
 func TestDropReasons(t *testing.T) {
 	read := func(file string) string {
 		b, err := os.ReadFile(file)

@@ -244,9 +244,8 @@ func (s *schedule) runs(steps int) error {
 	return s.err
 }
 
-// TestLawsOfTwoEdges: an address that a client may use is never another client's. No client is
-// refused the address that it may use. No client is without an answer while one edge reaches the
-// API server. OOOI_LAW_SEEDS sets how many histories are tried; OOOI_UNIT has few of them.
+// TestLawsOfTwoEdges: no client gets an address that another client may use. No client is refused the address that it may use. Each client
+// gets an answer while one edge reaches the API server. OOOI_LAW_SEEDS sets how many histories are tried; OOOI_UNIT has few of them.
 func TestLawsOfTwoEdges(t *testing.T) {
 	t.Parallel()
 	seeds := 12

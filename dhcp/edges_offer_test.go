@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestEitherEdgeGrantsAnOffer: one edge grants what the other one offered, if no other
-// client got it meanwhile. It holds even if it offered the address to another client.
+// TestEitherEdgeGrantsAnOffer: an edge grants an address that the other edge has offered, if no other client got it meanwhile. It does so
+// even if it has offered the address to another client.
 func TestEitherEdgeGrantsAnOffer(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {

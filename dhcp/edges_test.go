@@ -170,8 +170,8 @@ func TestDeclineReachesBoth(t *testing.T) {
 	w.Eventually(func() string { l, _ := e.files.At(declined); return l.MAC }).Should(BeEmpty())
 }
 
-// TestPeerTakesOver: real clients get one offer each while both edges serve. If one edge
-// is lost, its peer answers at the second try, and at the first once it has noticed.
+// TestPeerTakesOver: real clients get one offer each while both edges serve. If one edge is lost, its peer answers at the second try. Once
+// the peer has noticed the loss, it answers at the first try.
 func TestPeerTakesOver(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "udhcpc", "dhclient")

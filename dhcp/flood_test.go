@@ -84,8 +84,8 @@ func informs(i int) []byte {
 	return hostile.Datagram(netip.AddrPortFrom(a, 68), netip.MustParseAddrPort(everybody), m.ToBytes())
 }
 
-// TestRepliesToAbsentHosts: replies that wait for hosts which do not exist hold up no other client: each of 100 gets its offer while
-// the flood continues. Where OOOI_CALM says that nothing else runs, offers take at most three times as long as without it, or 50 ms.
+// TestRepliesToAbsentHosts: replies that wait for absent hosts delay no other client: each of 100 gets its offer while the flood continues.
+// If OOOI_CALM says that nothing else runs, offers take at most three times as long as without the flood, or 50 ms.
 func TestRepliesToAbsentHosts(t *testing.T) {
 	t.Parallel()
 	quick := func(t *testing.T, s site, station station) {
@@ -137,7 +137,7 @@ func TestStartInOneInstant(t *testing.T) {
 	}
 }
 
-// TestStandstill: a server that needs a second for one message says so, until it continues.
+// TestStandstill: a server that needs a second for one message reports it, until it continues.
 func TestStandstill(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -162,8 +162,8 @@ func TestStandstill(t *testing.T) {
 	g.Eventually(server.Alive).Should(Succeed())
 }
 
-// TestInformsOfUnknownHosts: hosts without a lease that ask for options get few replies each, and few together. One
-// leaves the others their share. The one that has a lease gets all of its own.
+// TestInformsOfUnknownHosts: hosts without a lease that request options get few replies each, and few in total. One of them leaves the
+// others their share. A host with a lease gets all of its own.
 func TestInformsOfUnknownHosts(t *testing.T) {
 	g := NewWithT(t)
 	s := serveHostile(t, blue())

@@ -52,8 +52,8 @@ func BenchmarkRenewalUnwritten(b *testing.B) {
 	}
 }
 
-// TestManyBoots: however many clients boot in the same seconds, 16 of them at a time, none is offered an address that
-// was offered to another one a moment ago.
+// TestManyBoots: many clients boot in the same seconds, 16 of them at a time. No client is offered an address that another one was offered
+// a moment ago.
 func TestManyBoots(t *testing.T) {
 	n := changed(func(d *network.DHCP) {
 		d.Range, d.Named, d.Exclude, d.ReservedForVMs = network.Range{First: netip.MustParseAddr("10.77.0.10"), Last: netip.MustParseAddr("10.77.100.0")}, nil, nil, 0

@@ -35,7 +35,7 @@ func (s stuck) Replace(ctx context.Context, was, next network.Lease) error {
 	return s.Store.Replace(ctx, was, next)
 }
 
-// TestRenewalDuringAWrite: a client renews its lease while a write waits that another host asked for with its MAC.
+// TestRenewalDuringAWrite: a client renews its lease while a write is in progress that another host has caused with the client's MAC.
 func TestRenewalDuringAWrite(t *testing.T) {
 	t.Parallel()
 	netns.Require(t)
@@ -77,8 +77,8 @@ func processing(t *testing.T, n network.Network, store dhcp.Store, all reply.VMs
 	}).Start()
 }
 
-// TestRefusedWrites: while the store refuses to be written, renewals are granted as long as the written lease allows,
-// and not each of them is another try.
+// TestRefusedWrites: while the store rejects writes, renewals are granted for as long as the stored lease allows. Not every renewal causes
+// another write.
 func TestRefusedWrites(t *testing.T) {
 	w := NewWithT(t)
 	files, err := leasefile.Open("")
@@ -96,7 +96,7 @@ func TestRefusedWrites(t *testing.T) {
 	w.Expect(refused).To(Equal(2), "it is tried again from time to time")
 }
 
-// TestOfferOfAnother: an unknown client that heard the offer for a VM does not get its address.
+// TestOfferOfAnother: an unknown client that received the offer for a VM does not get the VM's address.
 func TestOfferOfAnother(t *testing.T) {
 	w := NewWithT(t)
 	files, err := leasefile.Open("")

@@ -33,8 +33,8 @@ func (s slow) Remove(ctx context.Context, was network.Lease) error {
 	return s.Store.Remove(ctx, was)
 }
 
-// TestRemovalsHoldNoClientUp: while the store does not answer about removals, clients that change their addresses get
-// their ACK, and so does a newcomer. At most 256 removals are under way.
+// TestRemovalsHoldNoClientUp: while the store does not answer requests to remove leases, clients that change their addresses get their
+// DHCPACK, and so does a new client. At most 256 removals are in progress.
 func TestRemovalsHoldNoClientUp(t *testing.T) {
 	t.Parallel()
 	netns.Require(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestAnHourWithoutTheAPIServer: the API server is away for an hour, and returns with the state before the first VM got its
-// address. Meanwhile each VM renews its lease. Afterwards the API server has all leases, and a new VM gets another address.
+// TestAnHourWithoutTheAPIServer: the API server is unavailable for an hour, and returns with the state before the first VM got its address.
+// Meanwhile each VM renews its lease. Afterwards, the API server has all leases, and a new VM gets another address.
 func TestAnHourWithoutTheAPIServer(t *testing.T) {
 	g := NewWithT(t)
 	s := newSchedule(t, 1, 8)

@@ -70,8 +70,8 @@ func (s station) hears(within time.Duration) (*dhcpv4.DHCPv4, netip.AddrPort) {
 
 const everybody = "255.255.255.255:67"
 
-// TestAnotherServerThatAVMChose: a VM names the server that it chose in its broadcast. Choices
-// of unknown clients are not for this server: another hosted cluster may serve them.
+// TestAnotherServerThatAVMChose: if a VM of the cluster chooses another server, the server reports that server's address, which is in the
+// VM's broadcast. Choices of unknown clients are not reported: another hosted cluster may serve them.
 func TestAnotherServerThatAVMChose(t *testing.T) {
 	g := NewWithT(t)
 	files, err := leasefile.Open("")
@@ -114,7 +114,7 @@ func TestDiscoversOfNewVMs(t *testing.T) {
 	g.Expect(discovered).To(BeEmpty())
 }
 
-// TestProbeIsNotAnswered: edges search for DHCP servers of other owners, so no edge answers.
+// TestProbeIsNotAnswered: edges send DHCP messages to find DHCP servers of other owners. No edge answers them.
 func TestProbeIsNotAnswered(t *testing.T) {
 	g := NewWithT(t)
 	s := serve(t, blue(), "")
@@ -155,7 +155,8 @@ func TestNextHopVIPDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestHostsBeyondAreNoClients: a host in a client network, or a VM in its name, changes no lease.
+// TestHostsBeyondAreNoClients: a host in a client network changes no lease, and neither does a VM that sends with the address of such a
+// host.
 func TestHostsBeyondAreNoClients(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()

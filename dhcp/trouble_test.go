@@ -99,8 +99,8 @@ func (r *refusing) Replace(ctx context.Context, was, next network.Lease) error {
 	return r.Store.Replace(ctx, was, next)
 }
 
-// TestLeasesThatAreRefused: while the store refuses leases for 30 s, the report has its words,
-// until a lease is written.
+// TestLeasesThatAreRefused: once the store has rejected leases for 30 s, the report contains the error of the store, until a lease is
+// written.
 func TestLeasesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "udhcpc")

@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestQuestionsForIgnition: each question for a name of Ignition is passed on with its client, however it is written, and no other.
+// TestQuestionsForIgnition: each query for a name of Ignition is reported with its client, in any spelling. No other query is.
 func TestQuestionsForIgnition(t *testing.T) {
 	g := NewWithT(t)
 	asked := make(chan netip.Addr, 8)

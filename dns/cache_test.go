@@ -35,7 +35,7 @@ func packed(t *testing.T, ttl uint32) []byte {
 	return b
 }
 
-// TestAnswersExpire: an answer counts for its TTL, and is kept for an hour more (RFC 8767).
+// TestAnswersExpire: a cached answer is used for its TTL, and kept for another hour (RFC 8767).
 func TestAnswersExpire(t *testing.T) {
 	g := NewWithT(t)
 	c := newCache(1 << 20)
@@ -72,7 +72,7 @@ func TestAnswersExpire(t *testing.T) {
 	g.Expect(ttl(0)).To(BeEquivalentTo(3600), "a long TTL is cut")
 }
 
-// TestCacheIsBounded: a VM that fills the cache loses its own answers. The cache has never more bytes than its limit.
+// TestCacheIsBounded: a VM that fills the cache displaces its own answers. The size of the cache never exceeds its limit.
 func TestCacheIsBounded(t *testing.T) {
 	g := NewWithT(t)
 	const limit = 256 << 10
@@ -145,7 +145,7 @@ func TestWhatIsCached(t *testing.T) {
 	}
 }
 
-// TestBytesOfTheCache: what the metric says is what the cache has, also after a view got other clients.
+// TestBytesOfTheCache: the metric shows the size of the cache, even after a view got other clients.
 func TestBytesOfTheCache(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)

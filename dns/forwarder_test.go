@@ -176,7 +176,7 @@ func TestNamesThatUpstreamsCannotResolve(t *testing.T) {
 	g.Expect(h.serving.Load().forwarder.upstream.down()).To(BeFalse())
 }
 
-// TestFailuresAreRemembered for 5 s (RFC 9520), and say that recursion is available.
+// TestFailuresAreRemembered: failures are cached for 5 s (RFC 9520), with the flag RA.
 func TestFailuresAreRemembered(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
@@ -200,7 +200,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 	g.Expect(m.Answer).To(HaveLen(1), "an answer that expired is better than SERVFAIL")
 }
 
-// TestLocalhost is never asked upstream (RFC 6761 section 6.3).
+// TestLocalhost: queries for localhost are never forwarded (RFC 6761 section 6.3).
 func TestLocalhost(t *testing.T) {
 	t.Parallel()
 	up := newResolver(t, "192.0.2.1", false)
@@ -231,7 +231,8 @@ func TestLocalhost(t *testing.T) {
 	}
 }
 
-// TestLongAnswersByTCPOnly: by UDP a client is told to ask again, which takes no memory here.
+// TestLongAnswersByTCPOnly: over UDP, a client gets a truncated answer, and so repeats the query over TCP. A truncated answer uses no
+// memory of the cache.
 func TestLongAnswersByTCPOnly(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", true)
@@ -267,7 +268,7 @@ func TestSlowUpstream(t *testing.T) {
 	}, longest, "500ms").Should(BeEquivalentTo(60))
 }
 
-// TestCachedAnswersTakeWhatIsCounted: an answer with many equal names takes no more memory than it counts for.
+// TestCachedAnswersTakeWhatIsCounted: an answer with many equal names uses no more memory than is counted for it.
 func TestCachedAnswersTakeWhatIsCounted(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
@@ -289,7 +290,7 @@ func TestCachedAnswersTakeWhatIsCounted(t *testing.T) {
 	g.Expect(held).To(BeNumerically("<=", counted+counted/8))
 }
 
-// TestFlightOutlivesItsView: the answer for a view that has other clients since is kept for none of them.
+// TestFlightOutlivesItsView: if a view gets other clients while a query is in progress, the answer is cached for no client.
 func TestFlightOutlivesItsView(t *testing.T) {
 	g := NewWithT(t)
 	u := NewUpstream([]netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}, make([]net.Dialer, 1), NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))

@@ -22,8 +22,8 @@ func panics(t *testing.T, h *Handler) float64 {
 	return m.GetCounter().GetValue()
 }
 
-// TestPanics: a panic in one question ends neither the process nor the others. It is counted, and the log has few of them.
-// The client gets SERVFAIL, and nothing stays taken.
+// TestPanics: a panic in one query ends neither the process nor other queries. It is counted, and only some panics are logged. The client
+// gets SERVFAIL, and the query releases all that it held.
 func TestPanics(t *testing.T) {
 	for name, transport := range map[string]string{"by UDP": "udp", "by TCP": "tcp"} {
 		t.Run(name, func(t *testing.T) {

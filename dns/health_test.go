@@ -23,8 +23,8 @@ func exchangeFrom(client string, at netip.AddrPort, name string) *dns.Msg {
 	return m
 }
 
-// TestLostRoutesKeepAnswers: the cache outlives the routes to all upstream servers, and a change of the plan that leaves
-// these servers as they are. Answers that expired are served precisely then.
+// TestLostRoutesKeepAnswers: the cache survives the loss of the routes to all upstream servers, and a change of the plan that does not
+// change these servers. Expired answers are served in exactly this case.
 func TestLostRoutesKeepAnswers(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
@@ -52,8 +52,8 @@ func TestLostRoutesKeepAnswers(t *testing.T) {
 	g.Expect(exchange(t, at, "udp", "www.example.org.").Answer[0].Header().Ttl).To(BeEquivalentTo(60))
 }
 
-// TestServersThatDropProbes: a server that answers no question for the root, as some filters demand, counts as alive as long
-// as it answers others. A VM that asks for names which it cannot resolve changes nothing.
+// TestServersThatDropProbes: a server that does not answer queries for the root, as some filters demand, counts as alive while it answers
+// others. A VM that queries names which the server cannot resolve does not change that.
 func TestServersThatDropProbes(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -81,8 +81,8 @@ func TestServersThatDropProbes(t *testing.T) {
 	}).Should(Equal(1))
 }
 
-// TestServerThatNeverAnsweredAProbe: a server that was silent when the edge started is asked what clients want, so it counts as
-// alive once it answers that.
+// TestServerThatNeverAnsweredAProbe: a server that was silent when the edge started still gets queries of clients, so it counts as alive
+// once it answers one.
 func TestServerThatNeverAnsweredAProbe(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -98,7 +98,7 @@ func TestServerThatNeverAnsweredAProbe(t *testing.T) {
 
 func named(mac string) shares.Client { return shares.Client{MAC: mac} }
 
-// TestSampleOfQuestions: a flood of clients leaves the questions of known VMs in the sample, and each has one at most.
+// TestSampleOfQuestions: during a flood, the sample of queries still contains those of known VMs, at most one of each VM.
 func TestSampleOfQuestions(t *testing.T) {
 	g := NewWithT(t)
 	s := newSample()

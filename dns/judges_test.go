@@ -215,8 +215,8 @@ func (g generator) question() []byte {
 	return b
 }
 
-// TestJudges asks knot, BIND and us the same questions, by UDP and TCP. Where both others agree, so do we; where they
-// differ, we answer as one of them. OOOI_DNS_QUESTIONS is how many, OOOI_DNS_SEED the first seed.
+// TestJudges sends the same queries to knot, BIND and oooi, over UDP and TCP. If knot and BIND agree, oooi must give the same answer;
+// otherwise that of one of them. OOOI_DNS_QUESTIONS is the number of queries, OOOI_DNS_SEED the first seed.
 func TestJudges(t *testing.T) {
 	t.Parallel()
 	questions := 1000

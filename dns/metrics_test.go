@@ -14,7 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestReasonsAreDescribed: docs/metrics.md lists each reason why something is dropped.
+// TestReasonsAreDescribed: docs/metrics.md lists each reason for a dropped query or answer.
 func TestReasonsAreDescribed(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "metrics.md"))
 	if err != nil {

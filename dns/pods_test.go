@@ -28,8 +28,8 @@ func withPods(mode network.UpstreamMode) network.Network {
 	return n
 }
 
-// TestPodsSayToDig: pods get ClusterIPs, and a refusal for all else. Nothing outside the view is denied, since a stub
-// domain also leads names below its own to the server.
+// TestPodsSayToDig: pods get ClusterIPs, and REFUSED for everything else. No name outside the view gets NXDOMAIN, because a stub domain
+// also sends queries for names below its own to the server.
 func TestPodsSayToDig(t *testing.T) {
 	_, at := served(t, answers.ForPods(withPods(network.UpstreamManagement)), Options{})
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestPodsSayToDig(t *testing.T) {
 	}
 }
 
-// TestPodsAndVMsApart: no question of either side gets an address of the other one.
+// TestPodsAndVMsApart: pods get no address from the view of VMs, and VMs get none from that of pods.
 func TestPodsAndVMsApart(t *testing.T) {
 	g := NewWithT(t)
 	n := withPods(network.UpstreamNone)
@@ -79,8 +79,8 @@ func TestPodsAndVMsApart(t *testing.T) {
 	g.Expect(answers.ForPods(dnsnames.Blue(network.UpstreamServers)).DNS.Views).To(BeEmpty(), "pods are not answered")
 }
 
-// TestPodsShareByAddress: a source that asks for many pods, 100 at a time, gets all its answers. Another one gets its
-// answers, as a resolver that asks again, while a third one asks more than the server can answer.
+// TestPodsShareByAddress: a source that sends queries for many pods, 100 at a time, gets all its answers. Another one gets its answers, as
+// a resolver that tries again, while a third one sends more queries than the server can answer.
 func TestPodsShareByAddress(t *testing.T) {
 	g := NewWithT(t)
 	_, at := served(t, answers.ForPods(withPods(network.UpstreamNone)), Options{})

@@ -143,7 +143,7 @@ func TestServerSaysToDig(t *testing.T) {
 	}
 }
 
-// TestLongAnswers: what does not fit is cut and said so, and whole by TCP.
+// TestLongAnswers: an answer that does not fit is truncated over UDP, with the flag TC, and complete over TCP.
 func TestLongAnswers(t *testing.T) {
 	g := NewWithT(t)
 	n := local(network.UpstreamNone)
@@ -216,8 +216,7 @@ func TestConnectionsByTCP(t *testing.T) {
 	}
 }
 
-// TestMalformed: what is no question is refused or left alone, and the next one
-// is answered.
+// TestMalformed: a packet that is not a query is refused or ignored, and the next query is answered.
 func TestMalformed(t *testing.T) {
 	g := NewWithT(t)
 	_, at := served(t, local(network.UpstreamNone), Options{})

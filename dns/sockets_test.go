@@ -64,8 +64,8 @@ func (m knownMACs) MACOf(a netip.Addr) (string, bool) {
 	return mac, mac != "" && a.As4()[3] < 100
 }
 
-// TestWhomQuestionsCountFor: hosts without a MAC count as one in each group of sockets, and a host that the kernel forgot keeps
-// its share. An answer to either may wait for a host, so it leaves through another socket.
+// TestWhomQuestionsCountFor: hosts without a MAC count as one host in each group of sockets. A host that the kernel forgot keeps its share.
+// An answer to either of them may wait for the host, so it is sent through another socket.
 func TestWhomQuestionsCountFor(t *testing.T) {
 	g := NewWithT(t)
 	here, forgotten := netip.MustParseAddr("192.168.100.20"), netip.MustParseAddr("192.168.100.120")

@@ -144,7 +144,7 @@ func TestResolverOfThePod(t *testing.T) {
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("IN A 192.0.2.1"))
 }
 
-// TestCachesArePerView: what one view was told is not told another.
+// TestCachesArePerView: a cached answer of one view is not used for another.
 func TestCachesArePerView(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", false)
@@ -177,7 +177,7 @@ func TestCachesArePerView(t *testing.T) {
 	g.Eventually(answeredBy(t, h)).Should(Equal(fmt.Sprintf(each, 4, 2)), "clients that came from another view get a new one")
 }
 
-// TestCacheOutlivesPlans that ask the same servers, and no others.
+// TestCacheOutlivesPlans: the cache survives a new plan with the same upstream servers, and no other one.
 func TestCacheOutlivesPlans(t *testing.T) {
 	g := NewWithT(t)
 	up, other := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.2", false)
@@ -212,8 +212,7 @@ func TestSilentServer(t *testing.T) {
 	g.Eventually(func() float64 { return gauge(t, h.metrics.Gauge(metrics.DNSUpstreamUp), up.at.String()) }).Should(BeEquivalentTo(1))
 }
 
-// TestServersThatRefuse: a server that will not answer gives way to one that
-// does; where none does, its word is passed on.
+// TestServersThatRefuse: if a server refuses, the next one is asked. If all refuse, the client gets the refusal.
 func TestServersThatRefuse(t *testing.T) {
 	g := NewWithT(t)
 	bad, up := newResolver(t, "192.0.2.1", false), newResolver(t, "192.0.2.2", false)
@@ -242,7 +241,7 @@ func TestLongUpstreamAnswersComeByTCP(t *testing.T) {
 	g.Expect(up.others()).To(HaveEach("www.example.org."))
 }
 
-// TestForgedAnswers: an answer to another question is none.
+// TestForgedAnswers: an answer to another query is ignored.
 func TestForgedAnswers(t *testing.T) {
 	q := new(dns.Msg).SetQuestion("www.example.org.", dns.TypeA)
 	good := new(dns.Msg).SetReply(q)
@@ -265,8 +264,8 @@ func TestForgedAnswers(t *testing.T) {
 	}
 }
 
-// TestPlansChangeUnderLoad: while plans are replaced, every question is answered wholly from the one plan or the other, and
-// each plan answers soon after it came.
+// TestPlansChangeUnderLoad: while plans are replaced, every query is answered completely from one plan. Answers come from a new plan soon
+// after it was set.
 func TestPlansChangeUnderLoad(t *testing.T) {
 	g := NewWithT(t)
 	plans := []network.Network{local(network.UpstreamNone), local(network.UpstreamNone)}

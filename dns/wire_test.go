@@ -59,8 +59,8 @@ func wireCases() []wireCase {
 	}
 }
 
-// TestMalformedPackets: what is malformed is FORMERR, by UDP and TCP. It is no part of an answer, and no silence. At least
-// one of knot and BIND does the same in each case.
+// TestMalformedPackets: a malformed query gets FORMERR, over UDP and TCP, and neither a part of an answer nor silence. At least one of knot
+// and BIND does the same in each case.
 func TestMalformedPackets(t *testing.T) {
 	t.Parallel()
 	n := judged()
@@ -116,8 +116,8 @@ func TestOwnSize(t *testing.T) {
 	}
 }
 
-// FuzzPacket: whatever is sent, the answer is one that clients can read. A plain question is answered as one that is
-// not, and what a client's library packs is never malformed.
+// FuzzPacket: for any packet, clients can parse the answer. The fast path for plain queries gives the same answer as the general one. A
+// query that a client's library packs is never malformed.
 func FuzzPacket(f *testing.F) {
 	for _, c := range wireCases() {
 		f.Add([]byte(c.packet))

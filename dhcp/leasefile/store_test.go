@@ -29,7 +29,7 @@ func stored(f *leasefile.Store, last string) (network.Lease, bool) {
 	return l.AsWritten(), ok
 }
 
-// TestFilesOutliveTheServer: leases are there after a restart, also if the server ended while it wrote others.
+// TestFilesOutliveTheServer: leases exist after a restart, even if the server ended while it wrote others.
 func TestFilesOutliveTheServer(t *testing.T) {
 	g := NewWithT(t)
 	dir := filepath.Join(t.TempDir(), "leases")
@@ -83,7 +83,7 @@ func spoil(t *testing.T, dir, text string) {
 	}
 }
 
-// TestDamagedFiles: leases that were written before other leases may be any, so the server does not start.
+// TestDamagedFiles: a damaged record that is followed by other records may be any lease, so the server does not start.
 func TestDamagedFiles(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestDamagedFiles(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("is damaged from line 4 on")))
 }
 
-// TestEqualLeaseInFiles: the removal of a lease that was replaced by an equal one removes nothing.
+// TestEqualLeaseInFiles: the removal of a lease that was replaced by an equal one does nothing.
 func TestEqualLeaseInFiles(t *testing.T) {
 	g := NewWithT(t)
 	f, err := leasefile.Open("")
@@ -137,9 +137,9 @@ func TestWrongClock(t *testing.T) {
 	}
 }
 
-// TestFilesTogether: of many writers of one address at one time, one succeeds each time, and what was durable is
-// there after a restart, also after the file was written as a whole. It runs alone: a program that another test starts
-// has the lock of the closed file until it is executed.
+// TestFilesTogether: of many concurrent writers of one address, exactly one succeeds each time. What was durable exists after a restart,
+// even after the file was rewritten. The test runs alone: a program that another test starts keeps the lock of the closed file until its
+// execve.
 func TestFilesTogether(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
@@ -208,8 +208,8 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	g.Expect(f.All()).To(HaveLen(1))
 }
 
-// TestNameOfTheFileIsDurable: no lease is granted before the directory is flushed, which names the file. A crash could
-// otherwise lose the file, and with it the lease.
+// TestNameOfTheFileIsDurable: no lease is granted before the directory with the file's name is flushed. Otherwise a crash could lose the
+// file, and with it the lease.
 func TestNameOfTheFileIsDurable(t *testing.T) {
 	g := NewWithT(t)
 	dir := filepath.Join(t.TempDir(), "leases")

@@ -55,8 +55,8 @@ func TestHeard(t *testing.T) {
 	g.Expect(len(h.current) + len(h.former)).To(BeNumerically("<=", 2*maxHeard))
 }
 
-// TestSecondTries: clients that use a new transaction for each try are recognized by their MAC
-// and the type, if they asked a moment ago.
+// TestSecondTries: a client that uses a new transaction for each try is recognized by its MAC and the message type, if its last try was a
+// moment ago.
 func TestSecondTries(t *testing.T) {
 	start := time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
 	type try struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestOffersAreBounded: clients that invent MACs and request no address fill bounded memory. Earlier offers stay known, and later there
-// is room again.
+// TestOffersAreBounded: clients that invent MACs and request no address use bounded memory. Earlier offers stay known, and later, new
+// offers are stored again.
 func TestOffersAreBounded(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)

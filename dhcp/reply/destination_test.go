@@ -7,8 +7,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestDestinations: a reply goes to ciaddr only where the client has that address by RFC 2131 table 5: as
-// it renews, and in INFORM. Else a VM could have replies sent to hosts that do not exist.
+// TestDestinations: a reply is sent to ciaddr only if the client has that address by table 5 of RFC 2131: when it renews, and for
+// DHCPINFORM. Otherwise a VM could cause replies to absent hosts.
 func TestDestinations(t *testing.T) {
 	for name, c := range map[string]struct {
 		m  *dhcpv4.DHCPv4

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/reply"
 )
 
-// TestEncode: a client reads in the bytes of a reply what another encoder writes, for any fields and options.
+// TestEncode: for any fields and options, a client reads from a reply what it would read from that of another encoder.
 func TestEncode(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(most int) []byte {

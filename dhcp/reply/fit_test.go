@@ -75,8 +75,8 @@ func TestOverload(t *testing.T) {
 	g.Expect(boots.LeftOut).NotTo(BeEmpty())
 }
 
-// TestFitOfAnySize: whatever the plan has, a reply is no larger than the client accepts,
-// each option is there whole or left out, and option 52 never costs an option.
+// TestFitOfAnySize: for any plan, a reply is no larger than the client accepts. Each option is complete or left out, and option 52 never
+// displaces an option.
 func TestFitOfAnySize(t *testing.T) {
 	for routes := range 60 {
 		for domains := range 8 {

@@ -26,8 +26,7 @@ func of(vm, last, mac string, after time.Duration) network.Lease {
 	return l
 }
 
-// TestAddressesOfGoneVMs: the address of a VM that is gone is free, whatever its lease says. That of a VM
-// that exists is not.
+// TestAddressesOfGoneVMs: the address of a VM that no longer exists is free, whatever its lease says. That of an existing VM is not.
 func TestAddressesOfGoneVMs(t *testing.T) {
 	one := changed(func(d *network.DHCP) { d.Range = network.Range{First: at("20"), Last: at("20")} })
 	in := func(c cluster, l network.Lease) world { return world{n: one, vms: c, leases: []network.Lease{l}} }
@@ -49,8 +48,8 @@ func TestAddressesOfGoneVMs(t *testing.T) {
 	})
 }
 
-// TestAddressesOfGoneVMsComeLast: no client gets the address of a VM that is gone by asking for it, or by saying
-// that it has it, while another address is free.
+// TestAddressesOfGoneVMsComeLast: while another address is free, no client gets the address of a VM that no longer exists. It does not
+// matter whether the client requests the address or claims to have it.
 func TestAddressesOfGoneVMsComeLast(t *testing.T) {
 	gone := of("blue-gone", "20", mac2, hour)
 	there := cluster{seen: true}
@@ -69,8 +68,8 @@ func TestAddressesOfGoneVMsComeLast(t *testing.T) {
 	})
 }
 
-// TestNewMACInherits: a VM whose MAC is a new one gets the address that it had. No other client does, and
-// a second interface of the VM does not.
+// TestNewMACInherits: a VM that has a new MAC gets its previous address. No other client gets it, and neither does a second interface of
+// the VM.
 func TestNewMACInherits(t *testing.T) {
 	former := of("blue-worker-1", "66", mac2, hour)
 	is := func(names ...string) cluster {
@@ -97,8 +96,8 @@ func TestNewMACInherits(t *testing.T) {
 	})
 }
 
-// TestReservationInUse: while another client has its reservation, a client gets an address like others.
-// Later it gets its reservation. The server says which reservations are in use.
+// TestReservationInUse: while another client uses the address that is reserved for a client, that client gets an address like clients
+// without a reservation. Later it gets its reservation. The server reports reservations in use.
 func TestReservationInUse(t *testing.T) {
 	g := NewWithT(t)
 	kept := func(l ...network.Lease) world { return world{n: reserved, leases: l} }
@@ -136,7 +135,7 @@ func TestPoolOf(t *testing.T) {
 	g.Expect(reply.PoolOf(n, w.known(), now)).To(Equal(reported.PoolUse{Size: 16, Assigned: 3, Declined: 1, Free: 12}))
 }
 
-// TestPoolIsWhatClientsGet: in any plan, an address is in the pool if a client without a reservation can get it.
+// TestPoolIsWhatClientsGet: in any plan, the pool contains exactly the addresses that clients without a reservation can get.
 func TestPoolIsWhatClientsGet(t *testing.T) {
 	g := NewWithT(t)
 	for seed := range uint64(40) {

@@ -15,8 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestPool: the server assigns the whole pool, then does not answer, and reuses an address
-// that expired long ago.
+// TestPool: the server assigns the whole pool, and then does not answer. It uses an address again that expired long ago.
 func TestPool(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()
@@ -33,7 +32,7 @@ func TestPool(t *testing.T) {
 	g.Expect(w.says(next).Address).To(Equal(w.leases[3].Address))
 }
 
-// TestOffersReserveNothing: a DHCPDISCOVER takes no address from another client.
+// TestOffersReserveNothing: a DHCPDISCOVER does not make an address unavailable to other clients.
 func TestOffersReserveNothing(t *testing.T) {
 	g := NewWithT(t)
 	w := world{offered: map[string]string{}}
@@ -167,8 +166,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// TestReservationHolds: whatever unknown clients do, as many VMs get an address as the
-// plan reserves addresses for.
+// TestReservationHolds: whatever unknown clients do, VMs get as many addresses as the plan reserves for them.
 func TestReservationHolds(t *testing.T) {
 	const kept = 5
 	for seed := range uint64(50) {

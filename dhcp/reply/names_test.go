@@ -9,9 +9,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestClientName: a client that sends its name (option 81, RFC 4702) gets the name of its
-// VM, whatever it calls itself. What it requests of DNS is answered honestly: edges serve
-// the A record of a VM if they run DNS and the hosted cluster has a domain.
+// TestClientName: a client that sends its name (option 81, RFC 4702) gets the name of its VM, whatever name it sent. The answer to its DNS
+// flags is true: edges serve the A record of a VM if they run DNS and the hosted cluster has a domain.
 func TestClientName(t *testing.T) {
 	worker := cluster{names: map[string]string{mac1: "worker-1"}}
 	const s, o, e, n = 1, 2, 4, 8
@@ -54,8 +53,7 @@ func TestClientName(t *testing.T) {
 	}
 }
 
-// TestSearchList: the domains of option 119 share their ends (RFC 3397, RFC 1035 section
-// 4.1.4), and no pointer points to another pointer.
+// TestSearchList: the domains in option 119 are compressed (RFC 3397; RFC 1035, section 4.1.4), and no pointer points to another pointer.
 func TestSearchList(t *testing.T) {
 	for what, c := range map[string]struct {
 		domains []string

@@ -64,7 +64,7 @@ func TestUnrequestedOptions(t *testing.T) {
 	g.Expect(codes(w.says(message(dhcpv4.MessageTypeDiscover, mac1)).Answer)).To(ContainElements(uint8(3), uint8(121), uint8(119)), "who asks for nothing gets all")
 }
 
-// TestSecondaryNetwork: the answer has an address and nothing that would attract traffic.
+// TestSecondaryNetwork: on a secondary network, the reply contains an address and no option that would attract traffic.
 func TestSecondaryNetwork(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()

@@ -36,8 +36,8 @@ func TestOfferAndAckCarry(t *testing.T) {
 	}
 }
 
-// TestClientIdentifiers: a client is its MAC. One that has another identifier after its initrd keeps its address, and
-// two MACs with one identifier, as cloned disks have, get two.
+// TestClientIdentifiers: the server identifies a client by its MAC. A client that changes its identifier after the initrd keeps its
+// address. Two MACs with one identifier, as cloned disks have, get two addresses.
 func TestClientIdentifiers(t *testing.T) {
 	g := NewWithT(t)
 	id := func(last byte) dhcpv4.Modifier {
@@ -54,8 +54,7 @@ func TestClientIdentifiers(t *testing.T) {
 	g.Expect(other.Address).NotTo(Equal(at("20")))
 }
 
-// TestRapidCommit: a client that permits an ACK at once (RFC 4039) gets an offer. With two edges, two addresses
-// would be assigned otherwise.
+// TestRapidCommit: a client that permits an immediate DHCPACK (RFC 4039) gets an offer. Otherwise two edges would assign two addresses.
 func TestRapidCommit(t *testing.T) {
 	g := NewWithT(t)
 	v := world{}.says(message(discover, mac1, dhcpv4.WithGeneric(dhcpv4.OptionRapidCommit, nil)))
@@ -64,7 +63,7 @@ func TestRapidCommit(t *testing.T) {
 	g.Expect(v.Next.Address.IsValid()).To(BeFalse(), "an offer writes nothing")
 }
 
-// TestReleasedAddress: no other client gets an address whose client released it, since any host can send that message.
+// TestReleasedAddress: no other client gets an address after a DHCPRELEASE, because any host can send that message.
 func TestReleasedAddress(t *testing.T) {
 	g := NewWithT(t)
 	v := world{leases: others}.says(message(release, mac2, server(us), has("20")))
@@ -72,8 +71,7 @@ func TestReleasedAddress(t *testing.T) {
 	g.Expect(world{leases: others}.says(message(discover, mac1, asks("20"))).Address).NotTo(Equal(at("20")))
 }
 
-// TestBareDiscovers: after clients that ask for offers and take none, a new client gets an address, in a range that is
-// smaller than their number.
+// TestBareDiscovers: many clients request offers and accept none, more than the range has addresses. A new client still gets an address.
 func TestBareDiscovers(t *testing.T) {
 	g := NewWithT(t)
 	w := world{offered: map[string]string{}}

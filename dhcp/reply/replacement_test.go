@@ -245,9 +245,8 @@ func demanded(pools []nodePool) int {
 	}
 }
 
-// TestRollingReplacement: with as many addresses as the plan demands, no VM of a rolling replacement waits
-// for its address much longer than a deleted VM keeps its own. With one address less, a VM does. Neither
-// depends on the lease time.
+// TestRollingReplacement: with as many addresses as the plan demands, no VM of a rolling replacement waits for its address much longer than
+// a deleted VM keeps its own. With one address less, a VM waits. Neither result depends on the lease time.
 func TestRollingReplacement(t *testing.T) {
 	const keeps = goneAfter + longestRetry + tick
 	for name, c := range map[string]struct {

@@ -180,8 +180,7 @@ func TestSelecting(t *testing.T) {
 	})
 }
 
-// TestRebootingAndRenewing: RFC 2131 section 4.3.2, a client has an address or
-// remembers one.
+// TestRebootingAndRenewing: RFC 2131 section 4.3.2, a client confirms or renews its address.
 func TestRebootingAndRenewing(t *testing.T) {
 	check(t, map[string]row{
 		"INIT-REBOOT: right":                                    {world{leases: mine}, request, with(asks("20")), reply.Granted, ack, "20", "", "", true},
@@ -233,8 +232,8 @@ func TestDeclineReleaseInform(t *testing.T) {
 	})
 }
 
-// TestShorterLeaseTime: the lease time of the plan became shorter. What is written for a client lasts as long as a peer
-// that does not know the plan, or a later write, may have promised.
+// TestShorterLeaseTime: the lease time of the plan becomes shorter. The stored expiry is no earlier than what a peer with the previous
+// plan, or a later write, may have promised.
 func TestShorterLeaseTime(t *testing.T) {
 	was := held("20", mac1, 90*time.Minute)
 	for written, until := range map[time.Duration]time.Duration{

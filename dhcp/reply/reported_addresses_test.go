@@ -70,8 +70,7 @@ func TestReportedAddresses(t *testing.T) {
 	})
 }
 
-// TestVMsOfAnotherCluster: two hosted clusters share a network. A VM of the other one gets
-// no answer and loses nothing.
+// TestVMsOfAnotherCluster: two hosted clusters share a network. A VM of the other one gets no answer, and keeps its address.
 func TestVMsOfAnotherCluster(t *testing.T) {
 	neighbour := "192.168.100.9"
 	check(t, map[string]row{
@@ -131,8 +130,7 @@ func TestReservedForVMs(t *testing.T) {
 	})
 }
 
-// TestCollectable: a lease is kept for a day after its address is free, and without limit
-// for a running VM.
+// TestCollectable: a lease is kept for a day after its address has become free. The lease of a running VM is kept without limit.
 func TestCollectable(t *testing.T) {
 	const lease = 10 * time.Minute
 	over := held("20", mac2, -24*time.Hour-lease-time.Second)

@@ -92,9 +92,8 @@ func TestRenewalReadsFewLeases(t *testing.T) {
 	g.Expect(read).To(BeNumerically("<", 50))
 }
 
-// TestSearchPrefers: in any state of a range, a client is offered an address that was never
-// assigned; else one whose lease is over; else one of a VM that is gone; else one that was offered
-// to another client. Only if there is none is the range exhausted.
+// TestSearchPrefers: in any state of a range, a client is offered an address that was never assigned; else one with an expired lease; else
+// one of a VM that no longer exists; else one that was offered to another client. If there is none of these, the range is exhausted.
 func TestSearchPrefers(t *testing.T) {
 	const never, over, ofGone, offered, none = "never assigned", "over", "of a gone VM", "offered to another", "none"
 	seen := map[string]int{}

@@ -131,8 +131,8 @@ func TestOtherClassesAreRefused(t *testing.T) {
 	}
 }
 
-// TestNamesInsideTheManagementCluster: its resolver is asked for the world's
-// names, and never for its own.
+// TestNamesInsideTheManagementCluster: edges ask the management cluster's resolver for names on the Internet, and never for names inside
+// the management cluster.
 func TestNamesInsideTheManagementCluster(t *testing.T) {
 	n := dnsnames.Blue(network.UpstreamManagement)
 	v := answers.NewViews(n, answers.Internal(n, resolvconf.File{Search: []string{"ns.svc.prod.internal", "svc.prod.internal", "prod.internal", "corp.example"}}))[0]
@@ -157,8 +157,8 @@ func TestNamesInsideTheManagementCluster(t *testing.T) {
 	}
 }
 
-// TestHostsBeyondGetOwnNamesOnly: what is not theirs is refused outside of the zones, and never denied: another server of
-// theirs may have it.
+// TestHostsBeyondGetOwnNamesOnly: hosts behind the gateway get REFUSED for names outside the zones, and never NXDOMAIN: another server of
+// theirs may have the name.
 func TestHostsBeyondGetOwnNamesOnly(t *testing.T) {
 	n := dnsnames.Blue(network.UpstreamManagement)
 	n.DNS.Views[0].Zones, n.DNS.Views[0].OwnNamesOnly = nil, true
@@ -177,7 +177,7 @@ func TestHostsBeyondGetOwnNamesOnly(t *testing.T) {
 	}
 }
 
-// TestRecordsInsideInternal: what the plan has is answered wherever it is.
+// TestRecordsInsideInternal: a record in the plan is answered even if its name is in a zone of internal names.
 func TestRecordsInsideInternal(t *testing.T) {
 	n := dnsnames.Blue(network.UpstreamManagement)
 	n.DNS.Views[0].Records = append(n.DNS.Views[0].Records, network.Record{Name: "image-registry.ns.svc", Addresses: dnsnames.Addresses("192.168.100.3")})
@@ -239,7 +239,7 @@ func TestViewOfAClient(t *testing.T) {
 	}
 }
 
-// TestViewsDoNotMix: the same name is answered to each client from its own view.
+// TestViewsDoNotMix: each client gets the answer for a name from its own view.
 func TestViewsDoNotMix(t *testing.T) {
 	n := dnsnames.Blue(network.UpstreamNone)
 	n.DNS.Views = []network.View{

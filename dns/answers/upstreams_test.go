@@ -25,8 +25,8 @@ func TestServers(t *testing.T) {
 	g.Expect(pod.Servers).To(HaveLen(2))
 }
 
-// TestServersThatEdgesMustNotDial are left out, even if the plan names them: the management
-// cluster may have grown since.
+// TestServersThatEdgesMustNotDial: servers that edges must not dial are left out, even if the plan contains them, because the management
+// cluster may have new networks since.
 func TestServersThatEdgesMustNotDial(t *testing.T) {
 	g := NewWithT(t)
 	n := dnsnames.Blue(network.UpstreamServers)

@@ -73,7 +73,7 @@ func TestNamesOfVMs(t *testing.T) {
 	}
 }
 
-// TestVMsHaveNoNamesWithoutADomain: until HyperShift has chosen the domain, and for every name that is not a VM's.
+// TestVMsHaveNoNamesWithoutADomain: VMs have no names until HyperShift has chosen the domain. No other name is answered as that of a VM.
 func TestVMsHaveNoNamesWithoutADomain(t *testing.T) {
 	v := answers.NewViews(dnsnames.Blue(network.UpstreamNone), nil)[0]
 	for _, name := range []string{"blue-abcde-fghij.", "blue-abcde-fghij.blue.example.com."} {

@@ -10,7 +10,7 @@ import (
 
 func named(mac string) Client { return Client{MAC: mac} }
 
-// TestTheOneThatHoldsMostLoses: a client that comes to a full resource gets its share from the largest one.
+// TestTheOneThatHoldsMostLoses: a new client of a full resource gets its share from the client that holds most.
 func TestTheOneThatHoldsMostLoses(t *testing.T) {
 	g := NewWithT(t)
 	s := New[int](10, true)
@@ -41,7 +41,7 @@ func TestTheOneThatHoldsMostLoses(t *testing.T) {
 	g.Expect(s.used).To(Equal(9), "what is given back twice counts once")
 }
 
-// TestAnOwnHoldingIsReplaced: in the cache, the client that holds most keeps what it used last.
+// TestAnOwnHoldingIsReplaced: a client that holds most loses the entry that it used least recently, as in the cache.
 func TestAnOwnHoldingIsReplaced(t *testing.T) {
 	g := NewWithT(t)
 	s := New[int](10, false)
