@@ -71,8 +71,8 @@ func (w *world) logs(t *testing.T, level network.AccessLog, behind map[string][]
 	w.serves(t, n, behind)
 }
 
-// TestAccessLog: each connection that ends is reported with where it came from, what it asked for and
-// how it ended. That includes a name that no chain has.
+// TestAccessLog: each connection that ends is reported: its client, the name that it requested, and how it ended. That includes a name that
+// no filter chain has.
 func TestAccessLog(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -111,8 +111,9 @@ func TestAccessLog(t *testing.T) {
 	g.Expect(by).To(HaveKey(onVLAN+":6443  UH"), "no endpoint")
 }
 
-// TestBeginsAreReported: while it is open, and at each level, a connection to a backend that a boot needs is reported once it has
-// reached the backend, with the VM's address. One that reaches none is not, nor is one to another backend.
+// TestBeginsAreReported: a connection to a backend that a boot needs is reported with the VM's address once it has reached the backend.
+// That happens while it is open, and at each level. A connection that reaches no backend is not reported, and neither is one to another
+// backend.
 func TestBeginsAreReported(t *testing.T) {
 	for _, level := range []network.AccessLog{network.AccessLogNone, network.AccessLogFailures, network.AccessLogAll} {
 		t.Run(string(level), func(t *testing.T) {
@@ -136,8 +137,8 @@ func TestBeginsAreReported(t *testing.T) {
 	}
 }
 
-// TestAccessLogLevelCutsNothing: a connection is open while the level changes to each other level. No
-// listener is replaced, and the level at its end counts.
+// TestAccessLogLevelCutsNothing: a connection stays open while the level changes to each other level. No listener is replaced, and the
+// level at the end of the connection decides.
 func TestAccessLogLevelCutsNothing(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -180,8 +181,8 @@ func TestAccessLogLevelCutsNothing(t *testing.T) {
 	g.Expect(w.counter(t, "listener_manager.listener_modified")).To(Equal("0"))
 }
 
-// TestAResetIsNoFailureAfterAnAnswer: programs that exit reset their connections, as the VM or as the
-// backend. A backend that resets before it said anything has failed.
+// TestAResetIsNoFailureAfterAnAnswer: programs that exit reset their connections, on the VM or in the backend. Only a backend that resets
+// before it has sent anything has failed.
 func TestAResetIsNoFailureAfterAnAnswer(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// TestAnAPIServerLogsNoCheck: a real API server is healthy, and logs nothing about the checks. It logs as much as
-// HyperShift's. A check that Envoy gives up ends in the middle of its handshake, and the API server may report that.
+// TestAnAPIServerLogsNoCheck: a real API server is healthy, and logs nothing about health checks at the log level that HyperShift sets. If
+// Envoy gives up a check during its handshake, the API server may log that.
 func TestAnAPIServerLogsNoCheck(t *testing.T) {
 	g := NewWithT(t)
 	var log programs.Output

@@ -36,7 +36,7 @@ func with(serverName string, b network.Backend) network.Network {
 	return n
 }
 
-// TestWhatIsOutsideIsOpenedByItsOwnNameOnly, even where a plan says otherwise.
+// TestWhatIsOutsideIsOpenedByItsOwnNameOnly: an external host is reached only by its own name, even if a plan is wrong about that.
 func TestWhatIsOutsideIsOpenedByItsOwnNameOnly(t *testing.T) {
 	for _, c := range []struct {
 		serverName string
@@ -76,7 +76,7 @@ func TestDeviceOfEachKind(t *testing.T) {
 	}
 }
 
-// TestAnOutsideHostIsReachedByItsName, and nothing else by another.
+// TestAnOutsideHostIsReachedByItsName: an external host is reached by its name, and no other name reaches it.
 func TestAnOutsideHostIsReachedByItsName(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -133,8 +133,8 @@ func (p *connectProxy) requests() []string {
 	return append([]string(nil), p.asked...)
 }
 
-// TestAnOutsideHostByWayOfAnHTTPProxy: where only the proxy gets there, it is
-// asked for just that host and port; TLS is the VM's own.
+// TestAnOutsideHostByWayOfAnHTTPProxy: an external host that only the HTTP proxy can reach. Envoy requests exactly that host and port; TLS
+// is between the VM and the host.
 func TestAnOutsideHostByWayOfAnHTTPProxy(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -212,8 +212,7 @@ func relay(t *testing.T, n *netns.Namespace, to string) string {
 	return l.Addr().String()
 }
 
-// TestUnansweredVMsAreSkipped: connections to the hosted cluster's ingress go to VMs that
-// answer.
+// TestUnansweredVMsAreSkipped: Envoy sends connections to the hosted cluster's ingress only to VMs that answer.
 func TestUnansweredVMsAreSkipped(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -248,7 +247,7 @@ func TestUnansweredVMsAreSkipped(t *testing.T) {
 	g.Expect(err).To(HaveOccurred(), "nobody is asked where nobody answers")
 }
 
-// TestAMachineThatIsNoneAnyMore is not dialled, though it answers.
+// TestAMachineThatIsNoneAnyMore: Envoy does not dial a host that is no longer an endpoint, even if the host answers.
 func TestAMachineThatIsNoneAnyMore(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -266,7 +265,7 @@ func TestAMachineThatIsNoneAnyMore(t *testing.T) {
 	g.Expect(err).To(HaveOccurred())
 }
 
-// TestAnExactNameGoesBeforeAWildcard, in any order of the names.
+// TestAnExactNameGoesBeforeAWildcard: an exact name has precedence over a wildcard, in any order of the names.
 func TestAnExactNameGoesBeforeAWildcard(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

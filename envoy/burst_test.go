@@ -13,8 +13,9 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestABurst: a VM opens thousands of connections as fast as it can while Envoy asks about a sample only. It has its share and what
-// opened until Envoy asked about all, and another VM is served. When it has closed them, Envoy asks about a sample again.
+// TestABurst: a VM opens thousands of connections as fast as it can while Envoy asks the Gate only about a sample. It gets its share, plus
+// what it opened until Envoy asked about all connections. Another VM is served. After the VM has closed its connections, Envoy asks about a
+// sample again.
 func TestABurst(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -24,8 +24,8 @@ func counting(t *testing.T, n *netns.Namespace, at netip.AddrPort) {
 	})
 }
 
-// TestBytesAreCarriedAsTheyAre: a server that speaks first is heard, more than
-// any buffer goes through, and one side may end while the other continues.
+// TestBytesAreCarriedAsTheyAre: a server may send first, connections carry more bytes than any buffer, and one side may close while the
+// other continues.
 func TestBytesAreCarriedAsTheyAre(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -50,8 +50,8 @@ func TestBytesAreCarriedAsTheyAre(t *testing.T) {
 	g.Expect(io.ReadAll(c)).To(BeEquivalentTo(fmt.Sprintf("%d\n", size)))
 }
 
-// TestMoreConnectionsThanEnvoyGivesByItself: 1,024 to one backend is its own
-// limit, and a cluster of some hundred VMs has more.
+// TestMoreConnectionsThanEnvoyGivesByItself: Envoy's default limit is 1,024 connections to one backend, and a cluster of some hundred VMs
+// needs more.
 func TestMoreConnectionsThanEnvoyGivesByItself(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorldWith(t, 0, 0)

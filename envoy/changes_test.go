@@ -11,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestAPodMoves: new connections go to the new pod, old ones end when the old
-// pod ends them, and no listener is touched.
+// TestAPodMoves: new connections go to the new pod, previous ones end when the previous pod ends them, and no listener is changed.
 func TestAPodMoves(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -65,8 +64,7 @@ func TestABackendThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestPlanChangesKeepConnections: names, listeners and inspection change; connections of
-// remaining endpoints stay open.
+// TestPlanChangesKeepConnections: names, listeners and TLS inspection change. Connections to endpoints that remain stay open.
 func TestPlanChangesKeepConnections(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -125,8 +123,8 @@ func TestPlanChangesKeepConnections(t *testing.T) {
 	allStay("it comes again")
 }
 
-// TestManyChanges: connections live through many others' coming and going, and
-// a connection made in the middle of a change finds its way.
+// TestManyChanges: connections survive many additions and removals of other names. A connection that is opened during a change reaches its
+// backend.
 func TestManyChanges(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -168,8 +166,8 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// TestWithoutUs: Envoy serves on while the server is away, keeps what it has from
-// one that has nothing to say yet, and is told only what changed by one that has.
+// TestWithoutUs: Envoy continues while the server is not running. It keeps its resources when a new server has nothing to send yet, and
+// gets only changes from a server that has.
 func TestWithoutUs(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

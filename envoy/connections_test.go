@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestConnections: OpenSSL through a real Envoy. The API's port is not inspected. On 443,
+// TestConnections: OpenSSL connects through a real Envoy. On the API server's own port, TLS is not inspected. On port 443, connections with
 // unknown server names are closed and counted.
 func TestConnections(t *testing.T) {
 	w := newWorld(t)
@@ -50,8 +50,8 @@ func TestConnections(t *testing.T) {
 	NewWithT(t).Expect(w.counter(t, "listener."+onVLAN+"_443.no_filter_chain_match")).To(Equal("3"))
 }
 
-// TestTheFinalDotOfANameMeansNothing: the connection reaches the backend. Here it is in Go, whose TLS
-// refuses the dot; Envoy sends no alert.
+// TestTheFinalDotOfANameMeansNothing: a connection with a final dot in the server name reaches the backend. Here the backend is in Go,
+// whose TLS rejects the dot; Envoy sends no alert.
 func TestTheFinalDotOfANameMeansNothing(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -65,7 +65,7 @@ func TestTheFinalDotOfANameMeansNothing(t *testing.T) {
 	g.Expect(w.counter(t, "listener."+onVLAN+"_443.no_filter_chain_match")).To(Equal("1"))
 }
 
-// TestAPIOn443 gets connections with unknown server names.
+// TestAPIOn443: if the API server is on port 443, it gets connections with unknown server names.
 func TestAPIOn443(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -134,9 +134,8 @@ func TestHellosThatAreNotAsUsual(t *testing.T) {
 	}
 }
 
-// TestOnlyTheVLANIsServed: by the weak host model what comes in by another
-// device reaches the edge at every address; no socket is for it. And backends
-// are dialled by their device, whatever the routes say.
+// TestOnlyTheVLANIsServed: by the weak host model, packets from any device reach the edge at all its addresses, but sockets are bound to
+// the network's device. Backends are also dialed through their device, whatever the routes are.
 func TestOnlyTheVLANIsServed(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -157,8 +156,7 @@ func TestOnlyTheVLANIsServed(t *testing.T) {
 	g.Expect(w.openssl(t, w.machine, onVLAN+":6443", "")).To(HavePrefix("kube-apiserver"))
 }
 
-// TestEnvoyNeedsNoPrivilege: ports below 1024 and sockets bound to a device are
-// had without any capability.
+// TestEnvoyNeedsNoPrivilege: Envoy needs no capability for ports below 1024 and for sockets that are bound to a device.
 func TestEnvoyNeedsNoPrivilege(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -168,7 +166,7 @@ func TestEnvoyNeedsNoPrivilege(t *testing.T) {
 	g.Expect(string(status)).To(And(ContainSubstring("Name:\tenvoy"), ContainSubstring("CapEff:\t0000000000000000"), ContainSubstring("CapBnd:\t0000000000000000")))
 }
 
-// TestAnAddressThatComesLater: Envoy listens before the device has the address.
+// TestAnAddressThatComesLater: Envoy can listen at an address before the device has it.
 func TestAnAddressThatComesLater(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -181,8 +179,7 @@ func TestAnAddressThatComesLater(t *testing.T) {
 	g.Expect(w.openssl(t, w.machine, "203.0.113.7:6443", "")).To(HavePrefix("kube-apiserver"))
 }
 
-// TestARefusalIsSaid: by the name of what was refused; what else there is
-// serves.
+// TestARefusalIsSaid: an error names the listener that Envoy rejects. The other listeners serve.
 func TestARefusalIsSaid(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -174,9 +174,9 @@ func (x *witness) listens(t *testing.T, name string, w *world) {
 	})
 }
 
-// TestNothingCutsLongConnections: 100 connections as VMs have them live through 40 changes, or
-// OOOI_CHANGES, of the plan and of endpoints, through refusals and restarts of the server. What does not stay drains for
-// one second, so a connection that a change would end later is cut, too. Each cut names its cause.
+// TestNothingCutsLongConnections: 100 connections like those of VMs survive 40 changes, or OOOI_CHANGES, of the plan and of endpoints, and
+// rejections and restarts of the server. Removed listeners drain for only one second, so a connection that a change would end later is cut
+// as well. Each cut names its cause.
 func TestNothingCutsLongConnections(t *testing.T) {
 	g := NewWithT(t)
 	count := 40

@@ -52,8 +52,8 @@ func flaps() map[string]flap {
 	}
 }
 
-// TestFlapsFillNoMemory: a change comes and goes, 300 times or OOOI_FLAPS times. Envoy keeps former listeners for some of these
-// changes only. No connection is cut, what is gone is not forwarded, and what is back soon is.
+// TestFlapsFillNoMemory: a change is made and undone 300 times, or OOOI_FLAPS times. Envoy keeps former listeners only for some of these
+// changes. No connection is cut, removed names are not forwarded, and names that return are soon.
 func TestFlapsFillNoMemory(t *testing.T) {
 	count := 300
 	if s := os.Getenv("OOOI_FLAPS"); s != "" {

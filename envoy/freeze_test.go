@@ -8,8 +8,8 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// TestEnvoyIsReadyWhileItsWorkersHang: the admin interface runs in another thread. So it
-// does not show whether Envoy carries connections.
+// TestEnvoyIsReadyWhileItsWorkersHang: the admin interface runs in a thread of its own, so it does not show whether Envoy carries
+// connections.
 func TestEnvoyIsReadyWhileItsWorkersHang(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

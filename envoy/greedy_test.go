@@ -123,8 +123,8 @@ func (w *world) alive(t *testing.T, from *netns.Namespace) {
 	g.Expect(hello).To(HavePrefix("kube-apiserver"))
 }
 
-// TestFilesDoNotEnd: a VM opens more connections than Envoy has files for. Envoy lives, and the ports of the API
-// server still take connections.
+// TestFilesDoNotEnd: a VM opens more connections than Envoy has file descriptors for. Envoy keeps running, and the ports of the API server
+// still accept connections.
 func TestFilesDoNotEnd(t *testing.T) {
 	g := NewWithT(t)
 	const files = 1_000
@@ -145,8 +145,9 @@ func TestFilesDoNotEnd(t *testing.T) {
 	g.Expect(w.admin.Serves(t.Context(), nil)).To(Succeed())
 }
 
-// TestAShareForEachVM: a VM with several addresses has one share at the ports of the API server and one at the others, and another
-// VM its own. While a VM has its share at other ports, it still reaches the API server. What a VM closes, it can open again.
+// TestAShareForEachVM: a VM with several addresses has one share at the ports of the API server and one at the others. Another VM has its
+// own shares. While a VM uses its whole share at other ports, it still reaches the API server. After a VM has closed connections, it can
+// open as many again.
 func TestAShareForEachVM(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorldWith(t, 0, 1_000)
@@ -260,7 +261,7 @@ func (w *world) beyond(t *testing.T, all, each int) (out []net.Conn) {
 	return out
 }
 
-// TestConnectionsWithoutTheGate are carried.
+// TestConnectionsWithoutTheGate: without the Gate, connections are admitted.
 func TestConnectionsWithoutTheGate(t *testing.T) {
 	w := newWorld(t)
 	w.serves(t, blue(), pods())
@@ -269,7 +270,8 @@ func TestConnectionsWithoutTheGate(t *testing.T) {
 	w.alive(t, w.machine)
 }
 
-// TestAHungGate delays few connections, and those little: Envoy asks about a sample while no VM is near its share.
+// TestAHungGate: a Gate that hangs delays few connections, and only for a short time: Envoy asks about a sample while no VM is near its
+// share.
 func TestAHungGate(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

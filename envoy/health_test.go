@@ -93,9 +93,9 @@ func (w *world) asks(t *testing.T, n int, at, serverName string) (failed int) {
 	return failed
 }
 
-// TestADarkEndpoint: one of two endpoints drops what opens a connection. Once Envoy knows it, no connection fails or is
-// tried there, of no kind of backend, as long as Envoy avoids it, for $OOOI_DARK or for a few seconds. With $OOOI_DARK, Envoy
-// knows it within 4 s.
+// TestADarkEndpoint: one of two endpoints drops packets that open a connection. Once Envoy has noticed that, no connection to any kind of
+// backend fails or is tried there, while Envoy avoids it: for $OOOI_DARK, or for a few seconds. With $OOOI_DARK, Envoy notices it within 4
+// s.
 func TestADarkEndpoint(t *testing.T) {
 	const every = 25 * time.Millisecond
 	connections, known := int(4*time.Second/every), func(time.Duration) time.Duration { return patient }
@@ -197,8 +197,7 @@ func (w *world) health(t *testing.T, backend string) (admin.BackendHealth, error
 	return all[backend], err
 }
 
-// TestReadiness: an API server that is not ready is avoided, unless none is. One that refuses anonymous
-// clients is ready.
+// TestReadiness: an API server that is not ready is avoided, unless none is ready. One that refuses anonymous clients counts as ready.
 func TestReadiness(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

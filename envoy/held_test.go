@@ -34,7 +34,8 @@ func (w *world) sockets(t *testing.T) (sum int) {
 	return sum
 }
 
-// TestWhatAConnectionTakes: at most resources.WorstMemory, of Envoy's memory and of the kernel's, whatever client and backend send.
+// TestWhatAConnectionTakes: a connection uses at most resources.WorstMemory of Envoy's and the kernel's memory, whatever the client and the
+// backend send.
 func TestWhatAConnectionTakes(t *testing.T) {
 	for name, writes := range map[string]bool{"the client never reads": false, "nor does the backend": true} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func (w *world) allocated(t *testing.T) int {
 	return n
 }
 
-// TestAConnectionWithoutAHelloIsSmall: a VM opens connections and sends nothing.
+// TestAConnectionWithoutAHelloIsSmall: connections on which a VM sends nothing use little memory.
 func TestAConnectionWithoutAHelloIsSmall(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -44,7 +44,7 @@ func TestAConnectionWithoutAHelloIsSmall(t *testing.T) {
 	}, patient).Should(BeNumerically(">", 8<<10), "Envoy has accepted them")
 }
 
-// TestALongHello is read to its end.
+// TestALongHello: Envoy reads a long ClientHello to its end.
 func TestALongHello(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -12,8 +12,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestReachLeadsToTheAPIServer: connections
-// opened together get one worker each. The API server closes a half-closed one.
+// TestReachLeadsToTheAPIServer: connections that are opened together use one worker each. The API server closes a connection that the edge
+// has closed on its side.
 func TestReachLeadsToTheAPIServer(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -24,8 +24,8 @@ func moved() network.Network {
 	return n
 }
 
-// TestWhatEnvoyRefusesBreaksNothing: Envoy refuses a listener or a cluster of a change. New
-// connections to the previous names still work, and Envoy takes the next good change.
+// TestWhatEnvoyRefusesBreaksNothing: Envoy rejects a listener or a cluster of a change. New connections to the previous names still work,
+// and Envoy accepts the next valid change.
 func TestWhatEnvoyRefusesBreaksNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(resources.Resources)

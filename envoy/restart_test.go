@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestANewServerStartsInSteps: a name moves to another backend, and its previous one is gone, while no server
-// runs. Connections that VMs open while the new server sends this to Envoy all work.
+// TestANewServerStartsInSteps: while no server runs, a name moves to another backend, and the previous backend is removed. All connections
+// that VMs open while the new server sends this to Envoy work.
 func TestANewServerStartsInSteps(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)
@@ -57,8 +57,8 @@ func (g waitingGate) ShouldRateLimit(ctx context.Context, _ *servicev3.RateLimit
 	return &servicev3.RateLimitResponse{OverallCode: servicev3.RateLimitResponse_OK}, nil
 }
 
-// TestAConnectionThatBeganBeforeAMove: a VM's connection waits for the gate while its name moves to another backend. It gets
-// the backend that the name had, and Envoy loses that one later.
+// TestAConnectionThatBeganBeforeAMove: a VM's connection waits for the Gate while its name moves to another backend. It gets the previous
+// backend, which is removed from Envoy later.
 func TestAConnectionThatBeganBeforeAMove(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -19,8 +19,8 @@ import (
 // helloTimeout is how long a client may take to send its server name.
 const helloTimeout = 5 * time.Second
 
-// TestConnectionsThatSendNothing: a VM opens connections without end, and sends no ClientHello. It keeps to its share but for
-// what opens until they are counted, and another VM is served all the time.
+// TestConnectionsThatSendNothing: a VM continuously opens connections and sends no ClientHello. It gets no more than its share, plus what
+// it opens until its connections are counted. Another VM is served all the time.
 func TestConnectionsThatSendNothing(t *testing.T) {
 	nothing := func([]net.Conn) {}
 	t.Run("with one MAC", func(t *testing.T) { testSilent(t, func(*world) {}, nothing) })

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNoPeerHoldsAConnectionWithDataInFlight: the sockets of both sides end after two minutes
-// without an acknowledgment. The kernel ends others after 15 minutes.
+// TestNoPeerHoldsAConnectionWithDataInFlight: sockets of both sides are closed two minutes after the last acknowledgment. By default, the
+// kernel closes them after 15 minutes.
 func TestNoPeerHoldsAConnectionWithDataInFlight(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

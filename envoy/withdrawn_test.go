@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestAWithdrawnBackendIsUnreachable: the server starts again with a plan without a backend, and Envoy refuses the listener
-// without its name. No new connection reaches it. A name that moved still has its previous backend.
+// TestAWithdrawnBackendIsUnreachable: the server restarts with a plan without a backend, and Envoy rejects the listener without its name.
+// No new connection reaches the backend. A name that moved still has its previous backend.
 func TestAWithdrawnBackendIsUnreachable(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t)

@@ -29,7 +29,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) (dir string) {
 	return dir
 }
 
-// TestHostileEnvoyLeadsNowhere: a link in place of Envoy's socket makes the proxy talk to no other one.
+// TestHostileEnvoyLeadsNowhere: the proxy agent does not follow a link in place of Envoy's socket.
 func TestHostileEnvoyLeadsNowhere(t *testing.T) {
 	g := NewWithT(t)
 	asked := make(chan string, 10)
@@ -46,7 +46,7 @@ func TestHostileEnvoyLeadsNowhere(t *testing.T) {
 	g.Expect(asked).To(Receive(Equal("/ready")), "its own socket")
 }
 
-// TestHostileEnvoyIsBounded in what it makes the proxy store and wait for.
+// TestHostileEnvoyIsBounded: Envoy cannot make the proxy agent store or wait without limit.
 func TestHostileEnvoyIsBounded(t *testing.T) {
 	g := NewWithT(t)
 	dir := hostile(t, func(w http.ResponseWriter, r *http.Request) {

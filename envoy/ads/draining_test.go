@@ -19,9 +19,9 @@ func withoutOAuth() network.Network {
 	return n
 }
 
-// TestChangesThatRepeatAreHeldOff: a name comes and goes for an hour. In no drain time do its previous listeners take more than is
-// granted. While changes wait, what is withdrawn has no endpoints, what is back has them, and a listener that goes does
-// not wait. All that is wanted comes soon.
+// TestChangesThatRepeatAreHeldOff: a name is added and removed repeatedly for an hour. Its previous listeners never use more than is
+// granted within one drain time. While changes wait, withdrawn names have no endpoints, names that return have them, and removals of
+// listeners do not wait. The last change is sent soon.
 func TestChangesThatRepeatAreHeldOff(t *testing.T) {
 	g := NewWithT(t)
 	const drain = 10 * time.Minute

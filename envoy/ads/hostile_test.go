@@ -93,8 +93,8 @@ func TestHostileEnvoyFillsNoMemory(t *testing.T) {
 	}
 }
 
-// TestHostileEnvoyHoldsFewStreams, however often it connects, and the state-of-the-world protocol,
-// which has no limits here, is not served.
+// TestHostileEnvoyHoldsFewStreams: Envoy has few streams, however often it connects. The state-of-the-world protocol, which has no limits
+// here, is not served.
 func TestHostileEnvoyHoldsFewStreams(t *testing.T) {
 	g := NewWithT(t)
 	said := gbytes.NewBuffer()
@@ -123,7 +123,7 @@ func TestHostileEnvoyHoldsFewStreams(t *testing.T) {
 	g.Expect(status.Code(err)).To(Equal(codes.Unimplemented), "%v", err)
 }
 
-// TestHostileEnvoyIsQuotedBriefly: the text of a rejection reaches the log and the condition cut.
+// TestHostileEnvoyIsQuotedBriefly: the log and the condition contain only the beginning of the text of a rejection.
 func TestHostileEnvoyIsQuotedBriefly(t *testing.T) {
 	g := NewWithT(t)
 	said := gbytes.NewBuffer()

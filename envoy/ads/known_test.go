@@ -214,10 +214,9 @@ func (p *played) has(to target) error {
 
 var never = func(*discoveryv3.Resource) bool { return false }
 
-// TestNoStepLeavesAListenerWithoutItsCluster: through any changes, refusals, silences and restarts
-// of either side, each listener in force has its clusters and their endpoints. Once nothing is
-// refused, Envoy gets all that it shall have. Until then, what is withdrawn has no endpoints, and a name that
-// moves has those of its previous cluster.
+// TestNoStepLeavesAListenerWithoutItsCluster: after any changes, rejections, silences and restarts of either side, each listener in force
+// has its clusters and their endpoints. Once nothing is rejected, Envoy has everything that it should have. Until then, withdrawn names
+// have no endpoints, and a name that moves has those of its previous cluster.
 func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	looked := 0
@@ -270,8 +269,8 @@ func TestNoStepLeavesAListenerWithoutItsCluster(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotAnsweredIsNotDone: nothing follows a response that is refused, or not answered for
-// an hour. A resource that was refused with others is sent alone, then every ten seconds.
+// TestWhatIsNotAnsweredIsNotDone: after a response that Envoy rejects, or does not answer for an hour, nothing that depends on it is sent.
+// A resource that was rejected together with others is sent alone, and then again every ten seconds.
 func TestWhatIsNotAnsweredIsNotDone(t *testing.T) {
 	g := NewWithT(t)
 	on := func(b network.Backend) target {
@@ -338,7 +337,7 @@ func TestWhatIsNotAnsweredIsNotDone(t *testing.T) {
 	g.Expect(k.again()).To(BeZero())
 }
 
-// TestAnEnvoyThatComesAgainSaysWhatItHas: only the difference is sent, and nothing is missing.
+// TestAnEnvoyThatComesAgainSaysWhatItHas: when Envoy connects again, it reports its resources. Only the difference is sent.
 func TestAnEnvoyThatComesAgainSaysWhatItHas(t *testing.T) {
 	g := NewWithT(t)
 	to := newTarget(resources.New(blue(), resources.Options{}, nil))

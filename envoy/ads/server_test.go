@@ -91,8 +91,7 @@ func (s *stream) next(want func(*discoveryv3.DeltaDiscoveryResponse) bool) *disc
 	return r
 }
 
-// TestMadeBeforeBroken: from one backend to another, what Envoy is told next
-// waits for its answer to what it was told before.
+// TestMadeBeforeBroken: when a name moves to another backend, each response waits until Envoy has acknowledged the one before.
 func TestMadeBeforeBroken(t *testing.T) {
 	g := NewWithT(t)
 	dir, err := os.MkdirTemp("", "oooi-envoy-")

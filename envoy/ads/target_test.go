@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// TestOrderMeansNothing: the same plan in another order is the same for Envoy.
+// TestOrderMeansNothing: the order in a plan does not change Envoy's resources.
 func TestOrderMeansNothing(t *testing.T) {
 	g := NewWithT(t)
 	a, b := blue(), blue()
@@ -26,8 +26,7 @@ func TestOrderMeansNothing(t *testing.T) {
 	}
 }
 
-// TestVersionsAreOfWhatIsThere: a type's versions change with its content, and
-// with nothing else.
+// TestVersionsAreOfWhatIsThere: the version of a type changes exactly when its content changes.
 func TestVersionsAreOfWhatIsThere(t *testing.T) {
 	g := NewWithT(t)
 	a := newTarget(resources.New(blue(), resources.Options{}, nil))

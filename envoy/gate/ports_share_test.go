@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// TestPortsOfTheAPIHaveAShare: a VM that holds all it may at other ports still opens connections to the API server, and the other
-// way. The kernel resets its connections to the ports at which it is full, and to no other.
+// TestPortsOfTheAPIHaveAShare: a VM that has its whole share at other ports can still open connections to the API server, and vice versa.
+// The kernel resets its connections only to the ports at which its share is used up.
 func TestPortsOfTheAPIHaveAShare(t *testing.T) {
 	api, others := netip.MustParseAddrPort(onVLAN+":6443"), netip.MustParseAddrPort(onVLAN+":443")
 	for _, c := range []struct{ full, free netip.AddrPort }{{others, api}, {api, others}} {

@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestFullSources: a VM is known by its MAC and by the addresses that it has, a host beyond the gateway by its address, and
-// so are those whose MAC is not known. A source that has less than its share is not among them.
+// TestFullSources: a source is a VM, which is known by its MAC and its addresses. Hosts behind the gateway, and hosts without a known MAC,
+// are sources by their address. A source with less than its share is not full.
 func TestFullSources(t *testing.T) {
 	g := NewWithT(t)
 	n, api, names := blue(), netip.MustParseAddrPort(onVLAN+":6443"), netip.MustParseAddrPort(onVLAN+":443")

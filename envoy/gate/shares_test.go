@@ -16,8 +16,8 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// TestLawsOfConnectionShares: in random histories of connections that open and close, no source has more than its share at the
-// ports of the API server, nor at the others, and none that has less is refused, however rarely the connections are counted.
+// TestLawsOfConnectionShares: in random histories of connections, no source has more than its share at the ports of the API server, nor at
+// the others. No source with less is refused, however rarely the connections are counted.
 func TestLawsOfConnectionShares(t *testing.T) {
 	listeners := []netip.AddrPort{netip.MustParseAddrPort("192.168.100.3:443"), netip.MustParseAddrPort("192.168.100.3:6443")}
 	api := func(c arrival) bool { return c.Listener == listeners[1] }
@@ -73,8 +73,8 @@ func TestLawsOfConnectionShares(t *testing.T) {
 	}
 }
 
-// TestConnectionsThatAskAtOnce: of those that are already open when they are counted, as many as the share are
-// admitted, and all others are refused.
+// TestConnectionsThatAskAtOnce: of connections that are already open when they are counted, as many as the share are admitted. All others
+// are refused.
 func TestConnectionsThatAskAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	s, now := shares{limits: resources.Limits{Connections: 100, PerSource: 20}, apart: true}, time.Unix(0, 0)
@@ -158,7 +158,7 @@ func TestLawsOfSampledConnections(t *testing.T) {
 	}
 }
 
-// TestCalmSourcesAreSampled: after a storm every connection is asked about for a while, and then a sample again.
+// TestCalmSourcesAreSampled: after a burst, Envoy asks about every connection for a while, and then about a sample again.
 func TestCalmSourcesAreSampled(t *testing.T) {
 	g := NewWithT(t)
 	s, now := shares{limits: resources.NewLimits(2560<<20, 0), apart: true}, time.Unix(0, 0)
@@ -187,7 +187,7 @@ func TestCalmSourcesAreSampled(t *testing.T) {
 	g.Expect(s.percent()).To(BeNumerically("<", 20))
 }
 
-// TestConnectionsThatCannotBeCounted are carried, however many there are.
+// TestConnectionsThatCannotBeCounted: connections that cannot be counted are admitted, however many there are.
 func TestConnectionsThatCannotBeCounted(t *testing.T) {
 	g := NewWithT(t)
 	var said bytes.Buffer

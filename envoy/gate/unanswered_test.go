@@ -18,9 +18,9 @@ import (
 	"github.com/cldmnky/oooi/test/netns"
 )
 
-// TestWithoutAnswers: in the place of Envoy is a server that accepts all, as Envoy does without answers of the Gate. Once a VM
-// has been counted with its share at a port that is not the API server's, it opens no other connection to such ports. It still
-// opens connections to the API server, up to its share there. A Gate that hangs changes nothing about that.
+// TestWithoutAnswers: a server that accepts everything replaces Envoy, which does the same without answers of the Gate. Once a VM was
+// counted with its share at ports other than the API server's, it opens no other connection to such ports. It still opens connections to
+// the API server, up to its share there. A Gate that hangs does not change that.
 func TestWithoutAnswers(t *testing.T) {
 	g := NewWithT(t)
 	edge, vm, other, vlan := netns.New(t), netns.New(t), netns.New(t), netns.NewSegment(t)

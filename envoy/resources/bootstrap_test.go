@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// TestEnvoyTalksToUsByUnixSocketsOnly: a VM can reach none of them.
+// TestEnvoyTalksToUsByUnixSocketsOnly: Envoy and the proxy agent connect only over Unix sockets, which VMs cannot reach.
 func TestEnvoyTalksToUsByUnixSocketsOnly(t *testing.T) {
 	g := NewWithT(t)
 	dirs := NewDirs("/run/oooi/xds", "/run/oooi/envoy")

@@ -25,8 +25,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsKeepToTheMemory: all connections and two sources that fill both of their shares fit, whatever the memory and the
-// files are.
+// TestLimitsKeepToTheMemory: for any limits of memory and of file descriptors, there is room for all connections and for two sources that
+// use both of their shares.
 func TestLimitsKeepToTheMemory(t *testing.T) {
 	for memory := uint64(128 << 20); memory < 8<<30; memory += 32 << 20 {
 		for _, files := range []uint64{0, 1_024, 20_000, 1 << 20} {

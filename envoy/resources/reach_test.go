@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// TestReachNeedsAControlPlane: the API server is asked where it is published, else another backend of HyperShift.
-// Without any there is no listener. A Service of the user and VMs do not count.
+// TestReachNeedsAControlPlane: the listener for the reach test forwards to the API server if that is published, else to another backend of
+// HyperShift. Without one, there is no listener. Services of the user and VMs do not count.
 func TestReachNeedsAControlPlane(t *testing.T) {
 	g := NewWithT(t)
 	o := Options{ReachSocket: "/run/oooi/envoy/reach.sock"}
@@ -33,7 +33,7 @@ func TestReachNeedsAControlPlane(t *testing.T) {
 	g.Expect(proto.Equal(r.Endpoints[reach].Endpoints[0], r.Endpoints[api.Name].Endpoints[0])).To(BeTrue())
 }
 
-// TestReachFollowsTheAPI: a moved pod changes endpoints only.
+// TestReachFollowsTheAPI: if the API server's pod moves, only endpoints change.
 func TestReachFollowsTheAPI(t *testing.T) {
 	g := NewWithT(t)
 	o := Options{ReachSocket: "/run/oooi/envoy/reach.sock", UpstreamDevice: "eth0"}

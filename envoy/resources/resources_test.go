@@ -59,7 +59,7 @@ func TestSocketsAreBoundToTheirDevices(t *testing.T) {
 	}
 }
 
-// TestEndpoints: unknown, empty and present endpoints give three different answers.
+// TestEndpoints: Envoy gets different resources for unknown endpoints, for none, and for some.
 func TestEndpoints(t *testing.T) {
 	pod := netip.MustParseAddrPort("10.128.0.7:7443")
 	other := netip.MustParseAddrPort("10.128.0.6:7443")
@@ -90,7 +90,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestAChangeTouchesNothingElse: what Envoy sees as equal keeps its connections.
+// TestAChangeTouchesNothingElse: a change does not alter other resources, so Envoy keeps their connections.
 func TestAChangeTouchesNothingElse(t *testing.T) {
 	g := NewWithT(t)
 	before := New(blue(), Options{Device: "net1"}, nil)

@@ -62,8 +62,8 @@ func decoded[M proto.Message](t *testing.T, all map[string]M) map[string]any {
 	return out
 }
 
-// TestEnvoyFindsNothingWrong: a real Envoy reads every story's resources, and
-// those of a network with all that a plan can hold.
+// TestEnvoyFindsNothingWrong: a real Envoy accepts the resources of every story, and those of a network with everything that a plan can
+// contain.
 func TestEnvoyFindsNothingWrong(t *testing.T) {
 	program := programs.RequireEnvoy(t)
 	all := map[string]network.Network{"blue": blue(), "nothing": {}}
@@ -87,7 +87,7 @@ func TestEnvoyFindsNothingWrong(t *testing.T) {
 	}
 }
 
-// TestEnvoyWouldFindWhatIsWrong: that nothing is found means something.
+// TestEnvoyWouldFindWhatIsWrong: the check of TestEnvoyFindsNothingWrong does reject invalid resources.
 func TestEnvoyWouldFindWhatIsWrong(t *testing.T) {
 	program := programs.RequireEnvoy(t)
 	r := New(blue(), Options{}, nil)
