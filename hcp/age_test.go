@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestRenderedNodePoolIsYoungest checks that a NodePool which does not exist yet does not
-// take the CIDR of the HostedCluster from the network of one that does.
+// TestRenderedNodePoolIsYoungest: a NodePool that does not exist yet does not get the CIDR of the HostedCluster if the network of an
+// existing NodePool has it.
 func TestRenderedNodePoolIsYoungest(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -33,7 +33,7 @@ func hints(all problem.Problems) (out problem.Problems) {
 	return out
 }
 
-// TestNamesDecideBetweenNodePools checks that a hint says so, until the user decides.
+// TestNamesDecideBetweenNodePools: if the names of NodePools decide, a hint reports it until the user decides.
 func TestNamesDecideBetweenNodePools(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)

@@ -110,8 +110,8 @@ func TestAllowedHosts(t *testing.T) {
 	}
 }
 
-// TestHostsThatAreNotPermitted: the administrator's word is above the annotation's, and above
-// the tenant's release image and mirrors. The rest is served.
+// TestHostsThatAreNotPermitted: the administrator's permissions limit the annotation, and also the tenant's release image and mirrors.
+// Permitted hosts are served.
 func TestHostsThatAreNotPermitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		permitted network.Permissions
@@ -141,7 +141,7 @@ func TestHostsThatAreNotPermitted(t *testing.T) {
 	}
 }
 
-// TestEdgeNodesThatAreNotPermitted: edges do not move to control plane nodes, nor elsewhere.
+// TestEdgeNodesThatAreNotPermitted: an annotation moves edges neither to control plane nodes nor to other nodes that are not permitted.
 func TestEdgeNodesThatAreNotPermitted(t *testing.T) {
 	g := NewWithT(t)
 	o := pulling(t, privateRelease)
@@ -154,8 +154,7 @@ func TestEdgeNodesThatAreNotPermitted(t *testing.T) {
 	g.Expect(problems.Has(problem.NotPermitted)).To(BeFalse())
 }
 
-// TestRecordsThatOverride: the condition names a record that takes a published name away, or
-// all names of a top-level domain.
+// TestRecordsThatOverride: the condition names a DNS record that replaces a published name, or all names below a top-level domain.
 func TestRecordsThatOverride(t *testing.T) {
 	g := NewWithT(t)
 	o := pulling(t, privateRelease)
@@ -198,7 +197,7 @@ func TestRegistriesWithoutServerName(t *testing.T) {
 	}
 }
 
-// TestNoRegistryIsReachable: it is reported only where nothing that is known leaves VMs a way to a registry.
+// TestNoRegistryIsReachable: the problem is reported only if nothing that is known gives VMs a way to a registry.
 func TestNoRegistryIsReachable(t *testing.T) {
 	annotate := func(key, value string) func(*hcp.Objects) {
 		return func(o *hcp.Objects) { o.HostedCluster.Annotations[settings.Prefix+key] = value }
@@ -298,9 +297,8 @@ func TestManagementProxy(t *testing.T) {
 	}
 }
 
-// TestManyMirrors: HyperShift's API allows 65,025 mirrors in one HostedCluster. The operator is
-// shared, so a cluster that has them all must not take its time. The registry of the release
-// image and the hosts of the annotation are still served.
+// TestManyMirrors: HyperShift's API allows 65,025 mirrors in one HostedCluster. Hosted clusters share the operator, so a cluster with all
+// of them must not use its time. The registry of the release image and the hosts in the annotation are still served.
 func TestManyMirrors(t *testing.T) {
 	g := NewWithT(t)
 	o := pulling(t, privateRelease)
@@ -317,8 +315,8 @@ func TestManyMirrors(t *testing.T) {
 	g.Expect(problems).To(ContainElement(And(HaveField("Severity", problem.SeverityWarning), WithTransform(message, ContainSubstring("cannot reach 64770 of the mirrors")))))
 }
 
-// TestHostsThatNoObjectNames: a registry that might redirect, or a release that might name images
-// on other hosts, is a hint until the user names hosts.
+// TestHostsThatNoObjectNames: a hint reports a registry that might redirect, or a release whose images might be on other hosts, until the
+// user allows hosts.
 func TestHostsThatNoObjectNames(t *testing.T) {
 	mirrors := func(all ...string) func(*hcp.Objects) {
 		return func(o *hcp.Objects) {
@@ -362,8 +360,8 @@ func TestHostsThatNoObjectNames(t *testing.T) {
 	}
 }
 
-// TestReleaseThatRuns: while a cluster is updated to a release on another registry, its nodes still
-// pull from the one of the release that runs. Releases before that are not used.
+// TestReleaseThatRuns: while a cluster is updated to a release on another registry, its nodes still pull from the registry of the running
+// release. Registries of earlier releases are not allowed.
 func TestReleaseThatRuns(t *testing.T) {
 	g := NewWithT(t)
 	o := pulling(t, privateRelease)

@@ -181,8 +181,8 @@ func FuzzAnnotations(f *testing.F) {
 	})
 }
 
-// TestPausedForBackup: objects that are paused, and that an older release of HyperShift's plugin for OADP has paused, are
-// named. Others are not.
+// TestPausedForBackup: a problem names objects that are paused because HyperShift's plugin for OADP, in an older release, has paused them.
+// Other objects are not named.
 func TestPausedForBackup(t *testing.T) {
 	g := NewWithT(t)
 	now, forever, past := time.Unix(1.7e9, 0), "true", "2001-01-01T00:00:00Z"

@@ -103,7 +103,7 @@ func TestAppsBackend(t *testing.T) {
 	}
 }
 
-// TestAppsOfOtherDNSServers: where other DNS servers are asked, they may resolve *.apps, so oooi gives a hint only.
+// TestAppsOfOtherDNSServers: if edges forward to other DNS servers, these may resolve *.apps, so oooi only gives a hint.
 func TestAppsOfOtherDNSServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*hcp.Objects)

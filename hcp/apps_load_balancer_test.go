@@ -103,7 +103,7 @@ func TestAppsLoadBalancer(t *testing.T) {
 	}
 }
 
-// TestAppsPlainHTTP checks where port 80 of *.apps leads: to the same ingress, if its port is known.
+// TestAppsPlainHTTP: port 80 of *.apps is forwarded to the same ingress, if the ingress' port for HTTP is known.
 func TestAppsPlainHTTP(t *testing.T) {
 	for name, c := range map[string]struct {
 		given   func(*hcp.Objects)
@@ -177,8 +177,7 @@ func TestAppsLoadBalancerOnNetwork(t *testing.T) {
 	}
 }
 
-// TestAppsLoadBalancerInUse: two hosts have the address, which the user must know. *.apps does not
-// move to it.
+// TestAppsLoadBalancerInUse: two hosts have the address, and a problem reports it to the user. *.apps does not move to it.
 func TestAppsLoadBalancerInUse(t *testing.T) {
 	for by, c := range map[string]struct {
 		given   func(*hcp.Objects)
@@ -217,7 +216,7 @@ func TestAppsLoadBalancerIsPublished(t *testing.T) {
 	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.AppsLoadBalancerInUse)))
 }
 
-// TestAppsYieldsPort80: a Service that the user publishes at port 80 keeps it, and *.apps has HTTPS.
+// TestAppsYieldsPort80: a Service that the user publishes at port 80 keeps it, and *.apps only has HTTPS.
 func TestAppsYieldsPort80(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -234,9 +233,9 @@ func TestAppsYieldsPort80(t *testing.T) {
 	g.Expect(after.Networks[0].Backends).To(ContainElement(HaveField("Name", "a0c1:443")))
 }
 
-// TestAppsLastKnownGood: the copy that goes away for a moment changes nothing. The user of HyperShift may
-// have chosen the load balancer, or the guest's administrator later. The user learns what to do if the
-// copy is gone for good. What serves instead is used.
+// TestAppsLastKnownGood: a copy that is missing for a moment changes nothing. The user of HyperShift may have chosen the load balancer, or
+// later the administrator of the hosted cluster. A problem says what to do if the copy does not return. If something else serves *.apps,
+// that is used.
 func TestAppsLastKnownGood(t *testing.T) {
 	for _, chosenBy := range []string{"HyperShift's user", "the guest's administrator"} {
 		g := NewWithT(t)
@@ -283,8 +282,8 @@ func TestAppsDocumentedLoadBalancer(t *testing.T) {
 	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.LastGoodEndpoint)))
 }
 
-// TestAppsLoadBalancerWithoutAddress: an address that is missing for a moment moves no connection, and no
-// VM gets it. That of another copy is not kept.
+// TestAppsLoadBalancerWithoutAddress: an address that is missing for a moment moves no connection, and no VM gets the address. The address
+// of another copy is not kept.
 func TestAppsLoadBalancerWithoutAddress(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)

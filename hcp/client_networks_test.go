@@ -12,7 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestClientNetworksPrecedence, lowest first. Those of the HostedCluster apply to networks with a gateway.
+// TestClientNetworksPrecedence: the precedence of client networks, lowest first. Those of the HostedCluster apply to networks with a
+// gateway.
 func TestClientNetworksPrecedence(t *testing.T) {
 	g, o := NewWithT(t), served(t)
 	np := addNodePool(&o, "beta", "200")
@@ -39,7 +40,7 @@ func TestClientNetworksPrecedence(t *testing.T) {
 	g.Expect(now()[1]).To(Equal("[10.10.0.0/16]"))
 }
 
-// TestClientNetworksWithoutAnyGateway: the annotation of the HostedCluster is not ignored in silence.
+// TestClientNetworksWithoutAnyGateway: if the annotation of the HostedCluster has no effect, a problem reports it.
 func TestClientNetworksWithoutAnyGateway(t *testing.T) {
 	g, o := NewWithT(t), served(t)
 	addNodePool(&o, "beta", "200").Annotations = map[string]string{settings.Prefix + "cidr": "10.1.0.0/24"}
@@ -86,8 +87,8 @@ func TestClientNetworksStayWithObservedAddresses(t *testing.T) {
 	}
 }
 
-// TestClientNetworksOfHostedClusterOnFurtherNetwork: a gateway of a network that VMs do not boot from
-// brings no word about an annotation that is not set there.
+// TestClientNetworksOfHostedClusterOnFurtherNetwork: a gateway on a network that VMs do not boot from causes no problem about an annotation
+// that is not set there.
 func TestClientNetworksOfHostedClusterOnFurtherNetwork(t *testing.T) {
 	g, o := NewWithT(t), served(t)
 	annotate(&o, "gateway", "192.168.100.1")

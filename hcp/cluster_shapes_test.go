@@ -311,7 +311,7 @@ func TestNetworkPlugins(t *testing.T) {
 	}
 }
 
-// TestMaxNodesTotal: the autoscaler adds no VM beyond it. Each NodePool keeps its smallest size nevertheless.
+// TestMaxNodesTotal: the autoscaler adds no VM beyond maxNodesTotal, but each NodePool keeps its smallest size.
 func TestMaxNodesTotal(t *testing.T) {
 	for name, c := range map[string]struct {
 		scaling hyperv1.NodePoolAutoScaling
@@ -337,7 +337,7 @@ func TestMaxNodesTotal(t *testing.T) {
 	}
 }
 
-// TestPatchedNetworks: before VMs show their networks, a patch of them is a hint.
+// TestPatchedNetworks: while no VM shows its networks, a patch of the VMs' networks is a hint.
 func TestPatchedNetworks(t *testing.T) {
 	const networks, cores = `[{"op":"replace","path":"/spec/template/spec/networks/0/multus/networkName","value":"x/y"}]`, `[{"op":"replace","path":"/spec/template/spec/domain/cpu/cores","value":3}]`
 	for name, c := range map[string]struct {

@@ -88,8 +88,8 @@ func TestNodePoolsCostLinearly(t *testing.T) {
 	}
 }
 
-// TestTooManyNetworks: a cluster beyond a limit gets no plan and says why. Its plan in force stays. For others it wants
-// nothing, and is on the networks of its plan in force only.
+// TestTooManyNetworks: a cluster beyond a limit gets no plan, and a problem says why. Its plan in force stays. For other clusters, it
+// requests nothing, and is only on the networks of its plan in force.
 func TestTooManyNetworks(t *testing.T) {
 	listsMany := func(_ *hcp.Objects, np *hyperv1.NodePool, _ int) {
 		all := np.Spec.Platform.Kubevirt.AdditionalNetworks
@@ -130,8 +130,8 @@ func TestTooManyNetworks(t *testing.T) {
 	}
 }
 
-// TestNetworkThatDoesNotAllow: a cluster that names a network which does not allow it is not on that network, so it
-// changes nothing for the cluster that is. With a VM there, it is.
+// TestNetworkThatDoesNotAllow: a cluster that names a network which does not allow it is not on that network, and so does not affect the
+// cluster that is. With a VM there, it is on the network.
 func TestNetworkThatDoesNotAllow(t *testing.T) {
 	g := NewWithT(t)
 	blue, green := served(t), served(t)
@@ -185,7 +185,7 @@ func TestForeignNADsCostNothing(t *testing.T) {
 	NewWithT(t).Expect(cost(map[string]string{key: strings.Repeat("evil-evil,", 10_000) + "evil"})).To(Equal(alone), "10,000 namespaces")
 }
 
-// TestUnknownAnnotationsAreFew: of the annotations of one object that have no effect, 16 are named, and the others are counted.
+// TestUnknownAnnotationsAreFew: of an object's annotations without effect, problems name 16. The others are counted.
 func TestUnknownAnnotationsAreFew(t *testing.T) {
 	g := NewWithT(t)
 	all := map[string]string{settings.Prefix + network.KeyMTU: "1", "hypershift.openshift.io/" + network.KeyMTU: "9000"}
@@ -201,7 +201,7 @@ func TestUnknownAnnotationsAreFew(t *testing.T) {
 	g.Expect(message(last)).To(ContainSubstring("185"))
 }
 
-// TestAddressesCostLinearly: so does each further address of the HostedCluster, in the CIDR of a network or not.
+// TestAddressesCostLinearly: each further address of the HostedCluster costs the same, whether it is in the CIDR of a network or not.
 func TestAddressesCostLinearly(t *testing.T) {
 	for _, in := range []string{"192.168", "10.77"} {
 		of := func(count int) func() {

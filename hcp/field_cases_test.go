@@ -82,7 +82,8 @@ func TestImagesOfNodes(t *testing.T) {
 	}
 }
 
-// TestIdentityProviders: the control plane dials them from the nodes. One that nodes do not reach is a Warning, and annotation allowed-hosts ends it.
+// TestIdentityProviders: the control plane dials identity providers from the nodes. One that nodes do not reach is a Warning, and
+// annotation allowed-hosts fixes it.
 func TestIdentityProviders(t *testing.T) {
 	of := func(c configv1.IdentityProviderConfig) *hyperv1.ClusterConfiguration {
 		return &hyperv1.ClusterConfiguration{OAuth: &configv1.OAuthSpec{IdentityProviders: []configv1.IdentityProvider{{Name: "corp", IdentityProviderConfig: c}}}}
@@ -139,7 +140,7 @@ func settle(o *hcp.Objects, key, value string) {
 	o.HostedCluster.Annotations[settings.Prefix+key] = value
 }
 
-// TestFurtherNamesOfTheIngress: each name that the console of the hosted cluster has leads to the ingress, not only those below *.apps.
+// TestFurtherNamesOfTheIngress: each name of the hosted cluster's console leads to the ingress, not only names below *.apps.
 func TestFurtherNamesOfTheIngress(t *testing.T) {
 	routes := func(hosts ...configv1.Hostname) []configv1.ComponentRouteSpec {
 		var out []configv1.ComponentRouteSpec
@@ -252,7 +253,8 @@ func TestNADWithADot(t *testing.T) {
 	g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.NADNameHasDot), HaveField("Severity", problem.SeverityError))))
 }
 
-// TestVMsWithOneMAC: both get one address. The case of the letters does not matter, and another network does.
+// TestVMsWithOneMAC: two VMs with one MAC get the same address. The case of letters does not matter, and VMs on another network do not
+// either.
 func TestVMsWithOneMAC(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -266,7 +268,7 @@ func TestVMsWithOneMAC(t *testing.T) {
 	g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.MACShared), HaveField("Args", HaveKeyWithValue("vms", problem.Values{"one", "two"})))))
 }
 
-// TestPublishedNameOfTheIngress: a name that HyperShift publishes goes there, and the ingress keeps its others.
+// TestPublishedNameOfTheIngress: a name that HyperShift publishes leads to HyperShift's endpoint. The ingress keeps its other names.
 func TestPublishedNameOfTheIngress(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
@@ -318,7 +320,8 @@ func TestPodsWithIPv6(t *testing.T) {
 	}
 }
 
-// TestNADInUse: what would rule new VMs out is a Warning while VMs are on the network, so the plan follows what moves.
+// TestNADInUse: a NAD that would exclude new VMs is only a Warning while VMs are on the network, so that the plan still follows endpoints
+// that move.
 func TestNADInUse(t *testing.T) {
 	for name, config := range map[string]string{
 		"an ignored VLAN": `{"cniVersion":"0.3.1","type":"bridge","bridge":"br1","vlanId":100}`,

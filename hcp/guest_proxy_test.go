@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestInvalidProxy: no VM boots if HyperShift or Ignition cannot read a proxy. A password is not shown.
+// TestInvalidProxy: no VM boots if HyperShift or Ignition cannot parse a proxy URL. The problem does not contain a password.
 func TestInvalidProxy(t *testing.T) {
 	for proxy, invalid := range map[string]bool{"192.168.100.7:3128": true, "192.168.100.7": true, "us_er:secret@192.168.100.7:3128": true, "": false, "proxy.example.com:3128": true, "socks5://192.168.100.7:1080": true, "http://192.168.100.7": false, "https://192.168.100.7:3129": false} {
 		t.Run(proxy, func(t *testing.T) {

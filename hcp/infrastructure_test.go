@@ -12,7 +12,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestInfrastructure: credentials for VMs are for another cluster, unless the user says that they are for this one. Then the
+// TestInfrastructure: credentials for VMs are for another cluster, unless the user declares that they are for this one. In that case the
 // VMs are where edges look for them, and the cluster is served as without credentials.
 func TestInfrastructure(t *testing.T) {
 	plain, _ := hcp.Translate(served(t), network.Plan{})

@@ -19,7 +19,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestLoadBalancerFacts: what is known of a copy of a load balancer, from the Service as the cache has it.
+// TestLoadBalancerFacts: which facts about a copied load balancer follow from the Service as the cache contains it.
 func TestLoadBalancerFacts(t *testing.T) {
 	dump := &files.Dump{}
 	g := NewWithT(t)

@@ -13,8 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestPodNetworkWaitsForNothing checks VMs with the default pod network. They reach their
-// control plane through it, so no endpoint is waited for.
+// TestPodNetworkWaitsForNothing: VMs with the default pod network reach their control plane through it, so the plan waits for no endpoint.
 func TestPodNetworkWaitsForNothing(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 )
 
-// TestPlacedVMs: what an eviction does to a VM, by its strategy and by whether KubeVirt can migrate it.
+// TestPlacedVMs: the effect of an eviction on a VM depends on its strategy, and on whether KubeVirt can migrate the VM.
 func TestPlacedVMs(t *testing.T) {
 	for name, c := range map[string]struct {
 		strategy, migratable string

@@ -311,7 +311,7 @@ func aboutHosts(ps problem.Problems) []string {
 	return out
 }
 
-// TestAdviceForHosts: an advice to add hosts to annotation allowed-hosts is one that ends the problem, or says who must permit them first.
+// TestAdviceForHosts: the advice to add hosts to annotation allowed-hosts fixes the problem, or says who must permit the hosts first.
 func TestAdviceForHosts(t *testing.T) {
 	const resolved = "dns-upstreams"
 	for name, c := range map[string]struct {

@@ -45,8 +45,7 @@ func TestServicesNone(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse(), "the NodePool overrides the NetworkAttachmentDefinition")
 }
 
-// TestUnusedValuesOfNADs checks that values of a NetworkAttachmentDefinition are not ignored
-// without a word.
+// TestUnusedValuesOfNADs: a problem reports values of a NetworkAttachmentDefinition that are ignored.
 func TestUnusedValuesOfNADs(t *testing.T) {
 	g, o := NewWithT(t), served(t)
 	only := func(c problem.Cause) problem.Problems {

@@ -38,8 +38,8 @@ func heap() int64 {
 	return int64(now.HeapAlloc)
 }
 
-// TestUnreadAnswers: many lists that a caller asks for and does not read need memory with a limit. Another caller is served, and the memory
-// is given back when the caller has gone.
+// TestUnreadAnswers: a caller requests many lists and does not read them. The memory for them is limited, another caller is served, and the
+// memory is released when the caller has disconnected.
 func TestUnreadAnswers(t *testing.T) {
 	g := NewWithT(t)
 	limits := NewBodies(8 << 20)
@@ -79,7 +79,7 @@ func TestUnreadAnswers(t *testing.T) {
 	g.Eventually(limits.answers.Free, "1m").Should(Equal(all))
 }
 
-// TestUnreadSmallAnswers: answers of an ordinary size that a caller does not read count, too.
+// TestUnreadSmallAnswers: answers of ordinary size that a caller does not read count as well.
 func TestUnreadSmallAnswers(t *testing.T) {
 	g := NewWithT(t)
 	const size, pool, asked = 500 << 10, 16 << 20, 60
@@ -114,7 +114,7 @@ func TestUnreadSmallAnswers(t *testing.T) {
 	g.Expect(other()).To(Equal(http.StatusOK))
 }
 
-// TestLargestAnswer: one answer of the largest object fits the half of one caller, whatever the limit of an object is.
+// TestLargestAnswer: one answer with the largest object fits in the half of one caller, whatever the limit of an object is.
 func TestLargestAnswer(t *testing.T) {
 	for _, largest := range []int{1 << 20, 8 << 20, apirewrite.Largest} {
 		limits, release := NewBodies(largest).answer(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
@@ -123,7 +123,7 @@ func TestLargestAnswer(t *testing.T) {
 	}
 }
 
-// TestStall: an answer that its client does not read ends. Logs wait.
+// TestStall: an answer that its client does not read is ended. Logs are not.
 func TestStall(t *testing.T) {
 	ended := make(chan string, 2)
 	limits := NewBodies(8 << 20)

@@ -48,7 +48,7 @@ func send(t *testing.T, s *httptest.Server, contentType string, body io.Reader) 
 	return answer, string(text)
 }
 
-// TestMemoryOfBodies: whatever many clients send at once, the memory has a limit, and each of them gets an answer.
+// TestMemoryOfBodies: whatever many clients send at the same time, the memory is limited, and each of them gets an answer.
 func TestMemoryOfBodies(t *testing.T) {
 	const most = 256 << 20                           // Half of the container, the other half is for garbage.
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // It marks often, so the highest size is seen.
@@ -103,7 +103,7 @@ func highestHeap() (stop func() uint64) {
 	return func() uint64 { close(end); return <-result }
 }
 
-// TestBusy: a request that gets no memory in time is one to try again.
+// TestBusy: a request that gets no memory in time is answered with Retry-After.
 func TestBusy(t *testing.T) {
 	for name, row := range map[string]struct{ held, parsed int64 }{"read": {5, 100}, "parsed": {100, 5}} {
 		g := NewWithT(t)
@@ -125,7 +125,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestTurnOfProtobuf: a byte of protobuf with a name to rename counts as 64 of JSON. One without needs no turn.
+// TestTurnOfProtobuf: a byte of protobuf with a name to rename counts as 64 bytes of JSON. Protobuf without such a name is not parsed.
 func TestTurnOfProtobuf(t *testing.T) {
 	const named = "k8s\x00kubevirt.io"
 	for name, row := range map[string]struct {

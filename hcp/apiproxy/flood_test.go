@@ -30,7 +30,7 @@ func from(t *testing.T, s *httptest.Server, address string) *http.Client {
 	return &http.Client{Transport: own}
 }
 
-// TestFlood: while one address has sent all that it may, requests of another one are answered.
+// TestFlood: while one address has used up its share, requests of another one are answered.
 func TestFlood(t *testing.T) {
 	const size = 2 << 20
 	large := `{"a":"` + strings.Repeat("x", size-8) + `"}`
@@ -72,7 +72,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestSlowStreams: of many requests that send one byte and wait, those of one address use half of what there is. Headers count.
+// TestSlowStreams: many requests send one byte and wait. Those of one address use half of the memory. Headers count.
 func TestSlowStreams(t *testing.T) {
 	const sent, size = 30, 20 * requestCost
 	for name, row := range map[string]struct {
@@ -131,7 +131,7 @@ func TestSlowStreams(t *testing.T) {
 	}
 }
 
-// TestTurns: a body waits for one turn of a caller that has many in line, and not for all of them.
+// TestTurns: a caller has many bodies in the queue. A body of another caller waits for one of them, and not for all.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)

@@ -21,7 +21,7 @@ const (
 	clientItem = `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"}`
 )
 
-// TestSlowAnswers: a client has each item as soon as the API server has sent it, however slow that is.
+// TestSlowAnswers: a client gets each item as soon as the API server has sent it, however slow that is.
 func TestSlowAnswers(t *testing.T) {
 	g := NewWithT(t)
 	next := make(chan struct{})
@@ -52,7 +52,8 @@ func TestSlowAnswers(t *testing.T) {
 	close(next)
 }
 
-// TestClientThatReadsNothing: the API server has to wait for it, the proxy holds nothing for it, and others are served.
+// TestClientThatReadsNothing: the API server has to wait for a client that does not read. The proxy buffers nothing for it, and others are
+// served.
 func TestClientThatReadsNothing(t *testing.T) {
 	g := NewWithT(t)
 	var sent atomic.Int64
@@ -86,7 +87,7 @@ func TestClientThatReadsNothing(t *testing.T) {
 	g.Eventually(ended, "1m").Should(BeClosed())
 }
 
-// TestEveryCut: an API server that ends after any byte of an answer gives its client no good end, whatever the form.
+// TestEveryCut: if the API server disconnects after any byte of an answer, the client gets an error, in any format.
 func TestEveryCut(t *testing.T) {
 	g := NewWithT(t)
 	packed := func(text string) string {
@@ -128,7 +129,7 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestCutWatch: the end of a watch within an event is an error, and between events it is not.
+// TestCutWatch: a watch that ends within an event is an error. A watch that ends between events is not.
 func TestCutWatch(t *testing.T) {
 	const event = `{"type":"ADDED","object":` + serverItem + "}\n"
 	for name, row := range map[string]struct {
@@ -143,7 +144,7 @@ func TestCutWatch(t *testing.T) {
 	}
 }
 
-// TestPages: a client that lists in pages has each page, and where the next begins.
+// TestPages: a client that lists in pages gets each page, and the token for the next one.
 func TestPages(t *testing.T) {
 	g := NewWithT(t)
 	url := between(t, func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +162,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestSlowWatch: a client of a watch that sends nothing for long is not cut, and has the event when it comes.
+// TestSlowWatch: a watch without events for a long time is not ended, and its client gets the next event immediately.
 func TestSlowWatch(t *testing.T) {
 	g := NewWithT(t)
 	come := make(chan struct{})

@@ -73,7 +73,7 @@ func fetch(t *testing.T, url string) (*http.Response, string, error) {
 	return answer, string(text), err
 }
 
-// TestLogs: what is not JSON passes as it is, with its length, and at once if it is followed.
+// TestLogs: answers that are not JSON do not change, and have their length. Followed logs are not buffered.
 func TestLogs(t *testing.T) {
 	g := NewWithT(t)
 	release := make(chan struct{})
@@ -102,7 +102,7 @@ func TestLogs(t *testing.T) {
 	g.Expect(lines.ReadString('\n')).To(Equal("last\n"))
 }
 
-// TestWatchSpellings: each spelling of true is a stream, with one event a line as soon as it comes.
+// TestWatchSpellings: for each spelling of true, the answer is a stream with one event per line, without buffering.
 func TestWatchSpellings(t *testing.T) {
 	for _, query := range []string{"watch=true", "watch=1", "watch=T", "watch"} {
 		g := NewWithT(t)
@@ -205,7 +205,7 @@ func TestRefusedUpgrade(t *testing.T) {
 	g.Expect(string(text)).To(Equal(`{"kind":"Status","apiVersion":"v1","message":"virtualmachines.kubevirt.io \"a\" not found"}`))
 }
 
-// TestUploads: a body that is not an object has no limit, and arrives while it is sent.
+// TestUploads: a body that is not an object has no limit, and is forwarded while it is sent.
 func TestUploads(t *testing.T) {
 	for _, contentType := range []string{"application/octet-stream", ""} {
 		g := NewWithT(t)
@@ -238,7 +238,8 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// TestLargeRequests: the limit of a request is an API server's, whatever the limit of an answer. Its sender is not known yet.
+// TestLargeRequests: the limit of a request is that of an API server, whatever the limit of an answer is, because the sender is not
+// authenticated yet.
 func TestLargeRequests(t *testing.T) {
 	g := NewWithT(t)
 	rules, err := apirewrite.Parse("rules", []byte(rulesText))
@@ -255,7 +256,7 @@ func TestLargeRequests(t *testing.T) {
 	g.Expect(w.Code).To(Equal(http.StatusRequestEntityTooLarge))
 }
 
-// TestForeignKinds: a name that begins like one of the server's, in another group, stays.
+// TestForeignKinds: a name that begins like one of the server's, but is in another group, does not change.
 func TestForeignKinds(t *testing.T) {
 	g := NewWithT(t)
 	const foreign = `{"apiVersion":"other.example/v1","kind":"InternalVirtualMachine","resource":"internalvirtualmachines"}`
@@ -298,7 +299,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswers: an answer that the API server does not end, does not end well for the client.
+// TestBrokenAnswers: if the API server's answer is incomplete, the client gets an error.
 func TestBrokenAnswers(t *testing.T) {
 	items := strings.Repeat(`{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine"},`, 5000)
 	for name, row := range map[string]struct {
@@ -330,7 +331,7 @@ func TestBrokenAnswers(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("the API server cannot be reached"))
 }
 
-// TestCompressed: an API server that compresses without a request for it is understood.
+// TestCompressed: the proxy reads an answer that the API server compresses although the request does not accept that.
 func TestCompressed(t *testing.T) {
 	g := NewWithT(t)
 	url := between(t, func(w http.ResponseWriter, r *http.Request) {
@@ -346,7 +347,7 @@ func TestCompressed(t *testing.T) {
 	g.Expect(text).To(Equal(`{"apiVersion":"kubevirt.io/v1"}`))
 }
 
-// TestClientThatGoes: the API server's side of a watch ends with the client's.
+// TestClientThatGoes: when a client ends a watch, the proxy ends the watch at the API server.
 func TestClientThatGoes(t *testing.T) {
 	g := NewWithT(t)
 	gone := make(chan struct{})

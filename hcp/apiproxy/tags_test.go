@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// TestTags: the API server's tag of discovery does not depend on the rules that renamed the answer, so clients do not see it.
+// TestTags: the ETag of discovery does not depend on the rules that renamed the answer, so the proxy removes it.
 func TestTags(t *testing.T) {
 	g := NewWithT(t)
 	url := between(t, func(w http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,7 @@ func testRules(t testing.TB) *Rules {
 	return r
 }
 
-// TestShapes: what is renamed in each kind of object, and that it comes back as the same bytes.
+// TestShapes: what is renamed in each kind of object. Renamed back, it has the same bytes.
 func TestShapes(t *testing.T) {
 	r := testRules(t)
 	for _, row := range []struct{ name, client, server string }{
@@ -107,7 +107,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestEscapedNames: an escape in a name does not hide it.
+// TestEscapedNames: a name with an escape sequence is renamed.
 func TestEscapedNames(t *testing.T) {
 	g := NewWithT(t)
 	got, err := testRules(t).Body("", []byte(`{"\u0061piVersion":"\u006bubevirt.io\/v1","kind":"VirtualMachine","labels":{"kubevirt.io\u002fos":"x"}}`), Target{}, ToServer)
@@ -235,7 +235,7 @@ func TestStatusAndTables(t *testing.T) {
 	}
 }
 
-// TestWatch: events are renamed one by one, at once, each in its line.
+// TestWatch: events are renamed one by one, without buffering, each on its own line.
 func TestWatch(t *testing.T) {
 	g := NewWithT(t)
 	in, out := io.Pipe()
@@ -255,7 +255,7 @@ func TestWatch(t *testing.T) {
 	g.Expect(err).To(MatchError(io.ErrUnexpectedEOF))
 }
 
-// TestLimits: depth, size, and memory for one item only.
+// TestLimits: depth and size are limited, and so is the memory to that of one item.
 func TestLimits(t *testing.T) {
 	g := NewWithT(t)
 	r := testRules(t)
@@ -281,7 +281,7 @@ func TestLimits(t *testing.T) {
 	g.Expect(allocated).To(BeNumerically("<", 2<<20), "of a list of %d bytes", len(list))
 }
 
-// TestRefusedRules: each has its file and line.
+// TestRefusedRules: the error for invalid rules begins with the file and the line.
 func TestRefusedRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                       "f:1: the file has no rules",
@@ -314,7 +314,7 @@ func TestRefusedRules(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip: what goes to the server and back is the same, byte for byte.
+// FuzzRoundTrip: a document that is renamed for the server and back is the same, byte for byte.
 func FuzzRoundTrip(f *testing.F) {
 	r := testRules(f)
 	f.Add([]byte(`{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine","metadata":{"labels":{"kubevirt.io/a":"b"}}}`))
@@ -335,7 +335,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: no answer makes it panic, and pieces do not matter.
+// FuzzAnswer: no answer causes a panic, and the sizes of reads do not matter.
 func FuzzAnswer(f *testing.F) {
 	r := testRules(f)
 	f.Add([]byte(`{"apiVersion":"internal.virt.example/v1","items":[{"a":1},[2],3 ],"kind":"InternalVirtualMachineList"}`), false)

@@ -24,7 +24,8 @@ func answered(t *testing.T, source io.Reader, target apirewrite.Target) (string,
 	return string(text), err
 }
 
-// TestAliases: aliases of YAML make 100 MB of 100 KB, so a body with any is refused. The characters mean nothing within a string.
+// TestAliases: aliases in YAML can make 100 MB from 100 KB, so a body with an alias is refused. The same characters within a string are not
+// aliases.
 func TestAliases(t *testing.T) {
 	l, err := newLaw()
 	g := NewWithT(t)
@@ -48,7 +49,7 @@ func TestAliases(t *testing.T) {
 	g.Expect(renamed).To(MatchJSON(`{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine","a":"*.apps & more","b":"x&y*z"}`))
 }
 
-// TestCostOfHostileDocuments: a document costs as much as its size is, up to a megabyte, whatever is in it.
+// TestCostOfHostileDocuments: the cost of a document is proportional to its size, up to a megabyte, whatever it contains.
 func TestCostOfHostileDocuments(t *testing.T) {
 	l, err := newLaw()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -113,7 +114,7 @@ func TestCostOfHostileDocuments(t *testing.T) {
 	}
 }
 
-// TestStrangeAnswers: what an API server may say in another way than it does today, and what is no answer of one.
+// TestStrangeAnswers: answers that an API server could send but does not today, and answers that are not from an API server.
 func TestStrangeAnswers(t *testing.T) {
 	const (
 		vm, itsName = `{"apiVersion":"internal.virt.example/v1","kind":"InternalVirtualMachine"}`, `{"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"}`
@@ -168,7 +169,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// TestCutAnswers: no part of an answer ends well, but events that are complete.
+// TestCutAnswers: each incomplete answer ends with an error, except a watch that ends after an event.
 func TestCutAnswers(t *testing.T) {
 	g := NewWithT(t)
 	const event = `{"type":"ADDED","object":{"apiVersion":"internal.virt.example/v1","é\"":"\\"}}`
@@ -193,7 +194,7 @@ func TestCutAnswers(t *testing.T) {
 	}
 }
 
-// TestDeepAnswers: as deep as an API server takes it, and no deeper.
+// TestDeepAnswers: answers may be as deep as an API server allows, and no deeper.
 func TestDeepAnswers(t *testing.T) {
 	g := NewWithT(t)
 	deep := func(levels int, group string) string {
@@ -232,7 +233,7 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestLargestItem: the limit holds to the byte, whatever the answer is and in whichever pieces it comes.
+// TestLargestItem: the limit is exact to the byte, for any answer and any sizes of reads.
 func TestLargestItem(t *testing.T) {
 	l, err := newLaw()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -255,7 +256,7 @@ func TestLargestItem(t *testing.T) {
 	}
 }
 
-// TestLargestYAML: YAML takes long to parse, so it is refused above a size. What the API server parses has no limit here.
+// TestLargestYAML: YAML above a size is refused, because parsing it takes long. YAML that only the API server parses has no limit here.
 func TestLargestYAML(t *testing.T) {
 	l, err := newLaw()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -28,7 +28,7 @@ func (s *spaces) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestEndlessSpace: what is between values has the limit of a value, too.
+// TestEndlessSpace: text between values has the same limit as a value.
 func TestEndlessSpace(t *testing.T) {
 	l, err := newLaw()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -43,7 +43,7 @@ func TestEndlessSpace(t *testing.T) {
 	}
 }
 
-// TestManyLists: an object with a member called items many times costs no more than another one.
+// TestManyLists: an object with many members called items costs no more than another one.
 func TestManyLists(t *testing.T) {
 	g := NewWithT(t)
 	costGrowsWithSize(t, "items", 1_000, func(lists int) {
@@ -54,7 +54,7 @@ func TestManyLists(t *testing.T) {
 	})
 }
 
-// TestLongSelector: a selector that no request has room for needs no memory to parse, and is not renamed.
+// TestLongSelector: a selector that is too long for a request is not parsed, which would need much memory, and not renamed.
 func TestLongSelector(t *testing.T) {
 	g := NewWithT(t)
 	l, err := newLaw()
@@ -71,7 +71,7 @@ func TestLongSelector(t *testing.T) {
 	}
 }
 
-// TestHeldBytes: an answer that waits for its reader says how much it holds.
+// TestHeldBytes: an answer that waits for its reader reports how many bytes it holds.
 func TestHeldBytes(t *testing.T) {
 	l, err := newLaw()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -106,7 +106,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestWatchAfterLargeEvent: a watch that waits keeps no memory of a large event.
+// TestWatchAfterLargeEvent: after a large event, a watch that waits does not keep the event's memory.
 func TestWatchAfterLargeEvent(t *testing.T) {
 	g := NewWithT(t)
 	l, err := newLaw()

@@ -29,7 +29,7 @@ func decoded[E any, P interface {
 	return out
 }
 
-// TestOneBadObjectInAList: objects that the imported types refuse. Others of the list are read.
+// TestOneBadObjectInAList: the imported types cannot decode some objects in a list. The other objects of the list are read.
 func TestOneBadObjectInAList(t *testing.T) {
 	const good = `{"metadata":{"namespace":"clusters","name":"good"},"spec":{"clusterName":"blue","replicas":3}}`
 	for what, c := range map[string]struct {
@@ -237,7 +237,7 @@ func TestGuestsDoNotStopTheirCluster(t *testing.T) {
 	}
 }
 
-// TestBookmarks: a cache is in sync when it gets this annotation, which is in no object.
+// TestBookmarks: a cache counts as synchronized when it gets this annotation, which only a bookmark has.
 func TestBookmarks(t *testing.T) {
 	g := NewWithT(t)
 	const bookmark = `{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true","other":"x"}}}`
@@ -279,7 +279,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// TestWhatIsReadOfABadObject: whatever replaces one field, all other fields are read.
+// TestWhatIsReadOfABadObject: if any one field has a wrong value, all other fields are read.
 func TestWhatIsReadOfABadObject(t *testing.T) {
 	whole := map[string]any{"metadata": map[string]any{"name": "a", "annotations": map[string]any{"cidr": "y"}},
 		"spec": map[string]any{"clusterName": "blue", "replicas": 3, "release": map[string]any{"image": "i"}, "autoScaling": map[string]any{"max": 5},

@@ -40,7 +40,7 @@ func utf16Of(text string, order binary.AppendByteOrder, mark bool) string {
 	return string(out)
 }
 
-// TestRead: every object of a file is read, however a tool wrote it.
+// TestRead: every object in a file is read, whichever tool wrote the file.
 func TestRead(t *testing.T) {
 	a, b := `{"apiVersion":"v1","kind":"Service","metadata":{"namespace":"ns","name":"a"}}`, `{"apiVersion":"g/v1","kind":"K","metadata":{"name":"b"}}`
 	yamlA, yamlB := "apiVersion: v1\nkind: Service\nmetadata: {namespace: ns, name: a}\n", "apiVersion: g/v1\nkind: K\nmetadata:\n  name: b\n"
@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestFaults: what is not read is named, with its place, and hides nothing else.
+// TestFaults: parts of a file that are not read are named with their line. Everything else is read.
 func TestFaults(t *testing.T) {
 	good := "---\napiVersion: v1\nkind: Service\nmetadata: {namespace: ns, name: a}\n"
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUnquoted: values that are not strings are taken as they stand there, in JSON too.
+// TestUnquoted: values of annotations that are not strings are read as they are spelled in the file, in JSON as well.
 func TestUnquoted(t *testing.T) {
 	g := NewWithT(t)
 	objects, _ := manifest.Read("f.yaml", []byte("kind: A\nmetadata:\n  name: x\n  annotations: {edges: 2, paused: true, mtu: '9000', none: null}\n  labels: {a: 1}\nspec: {x: 1}\n"))
@@ -148,7 +148,7 @@ func TestUnquoted(t *testing.T) {
 	g.Expect(again.Spec).To(HaveKeyWithValue("x", 1))
 }
 
-// TestMerge: of one object that was read twice, the newer version counts. A difference is named.
+// TestMerge: if an object was read twice, the newer version is used. A difference is named.
 func TestMerge(t *testing.T) {
 	version := func(file, resourceVersion, spec, status string) string {
 		return file + "\nkind: A\nmetadata: {name: x, namespace: ns, resourceVersion: '" + resourceVersion + "'}\nspec: {v: " + spec + "}\nstatus: {v: " + status + "}\n"
@@ -230,7 +230,7 @@ func TestMergeWithFileToApply(t *testing.T) {
 	}
 }
 
-// FuzzRead: any content is read, or named.
+// FuzzRead: any content is read, or a fault names it.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"", "kind: A\n---\nb", "[{}]", "\xff\xfe", "{{ x }}", "kind: List\nitems: [1]", "- a", "--- |\n x", "&a [*a]"} {
 		f.Add([]byte(seed))
@@ -245,7 +245,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestLines: an annotation is where it stands in the file, whatever is before its document. In a list that is unknown.
+// TestLines: the line of an annotation is that in the file, whatever precedes its document. In a list, it is unknown.
 func TestLines(t *testing.T) {
 	const text = `# a comment
 ---

@@ -107,8 +107,7 @@ func TestLocalnetWithoutCRIO(t *testing.T) {
 	g.Expect(without.ConfigHash).To(Equal(with.ConfigHash), "a node with another container runtime")
 }
 
-// TestPolicyAllowsWhatEdgesTake, no less and no more: the admission policy of the operator repeats
-// the plugins, the keys and the sysctls of edge NADs.
+// TestPolicyAllowsWhatEdgesTake: the admission policy of the operator allows exactly the plugins, keys and sysctls of edge NADs.
 func TestPolicyAllowsWhatEdgesTake(t *testing.T) {
 	g := NewWithT(t)
 	types, keys, sysctls := map[string]bool{}, map[string]bool{}, map[string]bool{}

@@ -40,8 +40,8 @@ func TestAttachReadsNetwork(t *testing.T) {
 	}
 }
 
-// TestVIPsAreNotAnnounced: the plugins macvlan and sriov announce what their interface has, so
-// the VIPs are on another. Neither interface forwards.
+// TestVIPsAreNotAnnounced: the plugins macvlan and sriov announce the addresses of their interface, so the VIPs are on another interface.
+// Neither interface forwards packets.
 func TestVIPsAreNotAnnounced(t *testing.T) {
 	g := NewWithT(t)
 	attach := func(config string, forward bool) network.Attachment {
@@ -91,8 +91,8 @@ func ovn(more string) string {
 	return `{"name":"tenant","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100",` + more + `}`
 }
 
-// TestPortIsolationIsNotTaken: two ports with portIsolation cannot reach each other, so an edge
-// has a port without it. An edge takes no empty text either.
+// TestPortIsolationIsNotTaken: two ports with portIsolation cannot reach each other, so the port of an edge has none. An edge NAD does not
+// copy an empty value either.
 func TestPortIsolationIsNotTaken(t *testing.T) {
 	g := NewWithT(t)
 	for _, config := range []string{`{"type":"bridge","bridge":"br1","portIsolation":true}`, `{"type":"macvlan","master":"eth1","mode":""}`} {

@@ -70,8 +70,7 @@ func TestInClusterRegistryNamesPublish(t *testing.T) {
 	g.Expect(message(problems[0])).To(ContainSubstring("annotation publish"))
 }
 
-// TestSuggestedKeys checks that "Did you mean" only suggests keys that have an
-// effect on the object.
+// TestSuggestedKeys: "Did you mean" only suggests keys that have an effect on the object.
 func TestSuggestedKeys(t *testing.T) {
 	g := NewWithT(t)
 	text := func(kind, key string) string {
@@ -85,7 +84,8 @@ func TestSuggestedKeys(t *testing.T) {
 	g.Expect(settings.Check("Service", "x", map[string]string{"example.com/publsh": "1"})).To(BeEmpty())
 }
 
-// TestAdviceFitsTheSetting: what a message tells a user to set is a value of that setting, also if only a part of the value was wrong.
+// TestAdviceFitsTheSetting: a value that a message tells the user to set is valid for that annotation, even if only a part of the previous
+// value was wrong.
 func TestAdviceFitsTheSetting(t *testing.T) {
 	for _, k := range settings.Keys() {
 		for _, r := range k.Requirements() {

@@ -8,7 +8,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/spelling"
 )
 
-// TestNearest: a mistake of the keyboard finds the name that was meant, and another name does not.
+// TestNearest: a typing error finds the intended name, and another name does not.
 func TestNearest(t *testing.T) {
 	known := []string{"blue", "green", "mtu", "cidr", "vlan100", "vlan200", "clusters-blue"}
 	for name, want := range map[string]string{

@@ -33,7 +33,7 @@ func sent(t *testing.T, version, kind string, text []byte) []byte {
 	return append([]byte("k8s\x00"), out...)
 }
 
-// TestHeavyObjects: of a few bytes that need a thousand times as many when they are decoded, few are decoded.
+// TestHeavyObjects: an object whose few bytes would need a thousand times as much memory is not decoded completely.
 func TestHeavyObjects(t *testing.T) {
 	c, err := New()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -67,7 +67,7 @@ func TestHeavyObjects(t *testing.T) {
 	NewWithT(t).Expect(errors.Is(err, errHeavy)).To(BeTrue(), "%v", err)
 }
 
-// TestHeaviest: what is decoded at most needs eight times as much until it is JSON.
+// TestHeaviest: the conversion to JSON of the heaviest object that is decoded allocates less than eight times the limit.
 func TestHeaviest(t *testing.T) {
 	g := NewWithT(t)
 	c, err := New()
@@ -114,7 +114,7 @@ func TestLargeObjects(t *testing.T) {
 	}
 }
 
-// TestEachFieldIsWeighed: a kind's fields have the tags that name their numbers, so none is decoded unseen.
+// TestEachFieldIsWeighed: the fields of each kind have tags with their numbers, so that no field is decoded without being counted.
 func TestEachFieldIsWeighed(t *testing.T) {
 	g := NewWithT(t)
 	c, err := New()
