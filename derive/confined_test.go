@@ -13,8 +13,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestConfinedError: an Error of one network holds back that network only, if VMs boot from
-// another one. Otherwise it refuses the plan.
+// TestConfinedError: an Error of one network refuses only that network, if VMs boot from another one. Otherwise it refuses the plan.
 func TestConfinedError(t *testing.T) {
 	good, bad := onVLAN("good", "10.1.0.0/24", "cidr.pool-good"), onVLAN("bad", "10.2.0.0/24", "cidr.pool-bad")
 	bad.Gateway = netip.MustParseAddr("10.9.0.1")

@@ -11,8 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestVMsKeepAddressesInUse: a VM keeps an address until an edge holds it. Then the edge keeps
-// it, and a Warning names the VM.
+// TestVMsKeepAddressesInUse: a VM keeps an address until an edge has it. After that, the edge keeps it, and a Warning names the VM.
 func TestVMsKeepAddressesInUse(t *testing.T) {
 	plan := tenant(2, 10, 99)
 	name := plan.Networks[0].Name

@@ -35,8 +35,8 @@ func TestSecondaryNetworkWithoutCIDR(t *testing.T) {
 	g.Expect(p).To(Equal(last), "its edges stay")
 }
 
-// TestSecondaryNetworkLeftAlone: with annotation services, a network is not served, and there is no problem about it. Its edges are removed
-// when no VM is on it.
+// TestSecondaryNetworkLeftAlone: if annotation services is none, a network is not served, and there is no problem about it. Its edges are
+// removed when no VM is on it.
 func TestSecondaryNetworkLeftAlone(t *testing.T) {
 	g := NewWithT(t)
 	boot, alone := onVLAN("boot", "10.1.0.0/24", "cidr"), storage()

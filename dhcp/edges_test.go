@@ -97,8 +97,8 @@ func (e edges) answers(m *dhcpv4.DHCPv4) (all []*dhcpv4.DHCPv4) {
 	return all
 }
 
-// TestOneEdgeAnswers: each client gets one answer to a broadcast, from one of the edges. A
-// client that asks again gets both. No time passes, which would make a second try of a new question.
+// TestOneEdgeAnswers: each client gets one answer to a broadcast, from one of the edges. A client that sends again gets both answers. The
+// test's clock stands still, because a later message would be a second try.
 func TestOneEdgeAnswers(t *testing.T) {
 	t.Parallel()
 	w := NewWithT(t)

@@ -43,8 +43,7 @@ func (w *writer) TsigStatus() error           { return nil }
 func (w *writer) TsigTimersOnly(bool)         {}
 func (w *writer) Hijack()                     {}
 
-// TestStories: what the vms of each story are told, asked through the
-// handler, with one VM on the first address of the range.
+// TestStories: the answers that the VMs of each story get from the handler, with one VM on the first address of the range.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {

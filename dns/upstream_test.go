@@ -195,7 +195,7 @@ func TestCacheOutlivesPlans(t *testing.T) {
 	g.Expect(dig(t, at, "www.example.org")).To(ContainSubstring("status: REFUSED"))
 }
 
-// TestSilentServer: the next server is asked as well, and from then on first.
+// TestSilentServer: if a server is silent, the next one gets the query as well, and from then on the next one is tried first.
 func TestSilentServer(t *testing.T) {
 	g := NewWithT(t)
 	silent, err := net.ListenPacket("udp4", "127.0.0.1:0")
@@ -316,8 +316,7 @@ func TestPlansChangeUnderLoad(t *testing.T) {
 	}
 }
 
-// TestUpstreamIsAskedByItsDevice: the dialer's Control binds every socket, by
-// UDP and TCP.
+// TestUpstreamIsAskedByItsDevice: the dialer's Control binds every socket to the device, for UDP and TCP.
 func TestUpstreamIsAskedByItsDevice(t *testing.T) {
 	g := NewWithT(t)
 	up := newResolver(t, "192.0.2.1", true)

@@ -96,8 +96,8 @@ func TestMalformedPackets(t *testing.T) {
 	}
 }
 
-// TestOwnSize: an answer has the size of packets that this server takes, and not the one of the question. It does not
-// matter where the answer comes from (RFC 6891 section 6.2.3).
+// TestOwnSize: the EDNS size in an answer is that of this server, and not that of the query, wherever the answer comes from (RFC 6891
+// section 6.2.3).
 func TestOwnSize(t *testing.T) {
 	r := newResolver(t, "192.0.2.1", false)
 	_, at := served(t, local(network.UpstreamManagement), resolving(r.at))

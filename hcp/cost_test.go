@@ -50,8 +50,7 @@ func withNodePools(t *testing.T, count int, each shape) hcp.Objects {
 	return o
 }
 
-// TestNodePoolsCostLinearly: up to the limits, each further NodePool costs what each other one does, and beyond them
-// a cluster costs next to nothing.
+// TestNodePoolsCostLinearly: up to the limits, each further NodePool costs the same. Beyond the limits, a cluster costs almost nothing.
 func TestNodePoolsCostLinearly(t *testing.T) {
 	of := func(o hcp.Objects) func() {
 		return func() {

@@ -106,8 +106,8 @@ func TestInvalidNamespaces(t *testing.T) {
 		And(HaveField("Reason", problem.AnnotationInvalid), WithTransform(message, ContainSubstring("clusters_blue")))))
 }
 
-// TestUnknownNADOfAnotherNamespace checks that a user who gives no
-// NetworkAttachmentDefinition is told what it needs.
+// TestUnknownNADOfAnotherNamespace: if the input of `oooi plan` lacks a NetworkAttachmentDefinition in another namespace, a problem says
+// what that needs, and the plan is not refused.
 func TestUnknownNADOfAnotherNamespace(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestFaultsOfOneNodePool checks that a fault of the network of a second NodePool leaves the
-// first one's network as it is, whether the second one is new or runs already.
+// TestFaultsOfOneNodePool checks that a fault of a second NodePool's network does not change the network of the first, whether the second
+// one is new or already runs.
 func TestFaultsOfOneNodePool(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason problem.Reason

@@ -106,7 +106,8 @@ func TestRegistriesThatMayLackTLS(t *testing.T) {
 	}
 }
 
-// TestHostedNetworksThatOverlap: HyperShift refuses such a cluster before it creates anything, so the plan says so, and names both fields.
+// TestHostedNetworksThatOverlap: HyperShift refuses such a cluster before it creates anything. A problem reports that, and names both
+// fields.
 func TestHostedNetworksThatOverlap(t *testing.T) {
 	pods := func(all ...string) func(*hcp.Objects) {
 		return func(o *hcp.Objects) {

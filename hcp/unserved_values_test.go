@@ -11,8 +11,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestServicesNone checks that a storage network of the same VMs is left alone, whether the
-// NetworkAttachmentDefinition says so, or the HostedCluster says the opposite.
+// TestServicesNone checks that a storage network of the same VMs is not served if annotation services of its NetworkAttachmentDefinition is
+// none, even if the HostedCluster has another value.
 func TestServicesNone(t *testing.T) {
 	g, o := NewWithT(t), served(t)
 	addNodePool(&o, "beta", "200")

@@ -45,8 +45,8 @@ func optionsOf(t *testing.T, packet []byte) dhcpv4.Options {
 	return m.Options
 }
 
-// TestOverload: options that do not fit among the others are in the fields file and sname,
-// and option 52 says so (RFC 2132 section 9.3).
+// TestOverload: options that do not fit among the others are in the fields file and sname, and option 52 reports that (RFC 2132 section
+// 9.3).
 func TestOverload(t *testing.T) {
 	// Eight external hosts, and a search list of some length: as many clusters have them.
 	n := blue()

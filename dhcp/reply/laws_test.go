@@ -124,9 +124,8 @@ func TestLeasesAreExclusive(t *testing.T) {
 	}
 }
 
-// FuzzReply: no packet stops the server, and no answer is larger than a client
-// takes, assigns an address of an edge, or promises what is not written; and of two edges
-// one at least does not leave it to the other.
+// FuzzReply: no packet stops the server. No answer is larger than the client accepts, assigns an address of an edge, or promises what is
+// not stored. Of two edges, at least one does not leave the packet to the other.
 func FuzzReply(f *testing.F) {
 	for _, t := range []dhcpv4.MessageType{1, 3, 4, 7, 8} {
 		f.Add(message(t, mac1, parameters(rhcos...), asks("20")).ToBytes())

@@ -155,7 +155,7 @@ func TestDiscover(t *testing.T) {
 	})
 }
 
-// TestSelecting: RFC 2131 section 4.3.2, a client takes an offer.
+// TestSelecting: RFC 2131 section 4.3.2, a client accepts an offer.
 func TestSelecting(t *testing.T) {
 	check(t, map[string]row{
 		"SELECTING: our offer":                        {world{}, request, with(server(us), asks(ofMAC1)), reply.Granted, ack, ofMAC1, mac1, "", false},

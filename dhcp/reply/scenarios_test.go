@@ -15,8 +15,7 @@ import (
 	"github.com/cldmnky/oooi/test/golden"
 )
 
-// TestStories is what a node hears on each network of each story: from what is
-// served to what is said.
+// TestStories: the options and answers that a node gets by DHCP on each network of each story.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {

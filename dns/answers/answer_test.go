@@ -269,8 +269,8 @@ func TestSerialTellsPlansApart(t *testing.T) {
 	g.Expect(serial(other)).NotTo(Equal(serial(dnsnames.Blue(network.UpstreamNone))))
 }
 
-// FuzzAnswer: whatever is asked, an answer can be sent, owns the name that was
-// asked, and a negative one carries the SOA of a zone above it.
+// FuzzAnswer: for any query, the answer can be packed, and its records have the name of the query. A negative answer contains the SOA of a
+// zone above that name.
 func FuzzAnswer(f *testing.F) {
 	for _, name := range []string{"api.blue.example.com.", "x.apps.blue.example.com.", `\000.apps.blue.example.com.`, `a\.b.blue.example.com.`, "20.100.168.192.in-addr.arpa.", "256.in-addr.arpa.", ".", "*."} {
 		m := new(dns.Msg)

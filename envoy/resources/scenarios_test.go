@@ -15,8 +15,7 @@ import (
 	"github.com/cldmnky/oooi/test/programs"
 )
 
-// TestStories: what Envoy is told in each story, while no pod of a backend has
-// been seen.
+// TestStories: the resources that Envoy gets in each story, before any pod of a backend was seen.
 func TestStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {

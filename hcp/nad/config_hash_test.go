@@ -47,8 +47,8 @@ func TestHarmlessEdits(t *testing.T) {
 	}
 }
 
-// TestConfigVersion: a release of oooi whose edges take more or less of the same NAD says so. Else a new operator
-// would seem to be an edit of all NADs, and recreate the edges of all hosted clusters at once.
+// TestConfigVersion: a release of oooi whose edges use more or fewer fields of a NAD must increase configVersion. Otherwise a new operator
+// would treat all NADs as changed, and recreate the edges of all hosted clusters at the same time.
 func TestConfigVersion(t *testing.T) {
 	var all string
 	for _, config := range append(everyNAD(t), layer2, strings.Replace(layer2, "layer2", "localnet", 1)) {

@@ -50,8 +50,8 @@ func clientRoutes() []network.Route {
 	}
 }
 
-// TestEdgesRouteToClients: the IPAM plugin sets the routes, of the interface on the network. Without
-// client networks an edge NAD stays as it is.
+// TestEdgesRouteToClients: the IPAM plugin sets the routes to client networks, through the interface on the network. Without client
+// networks, an edge NAD does not change.
 func TestEdgesRouteToClients(t *testing.T) {
 	g := NewWithT(t)
 	for _, config := range append(everyNAD(t), layer2) {

@@ -234,9 +234,8 @@ func TestHostileVM(t *testing.T) {
 	}
 }
 
-// TestHostBeyondTheGateway: the kernel of an edge answers hosts in client networks through the gateway,
-// and drops their packets without these routes. So it does with every other host beyond, whether or
-// not it has them.
+// TestHostBeyondTheGateway: the kernel of an edge answers hosts in client networks through the gateway, and drops their packets if it has
+// no routes to them. It drops packets of all other hosts behind the gateway, with or without these routes.
 func TestHostBeyondTheGateway(t *testing.T) {
 	sysctls := written(t, nad.Nodes{ForwardByDefault: true}, `{"type":"bridge","bridge":"br1"}`)
 	order := slices.Sorted(maps.Keys(sysctls))
