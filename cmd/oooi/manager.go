@@ -177,8 +177,8 @@ func probes(ready healthz.Checker) map[string]http.Handler {
 	return map[string]http.Handler{"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": http.StripPrefix("/readyz", readyz)}
 }
 
-// serveCallers adds a server of handlers, by path, to mgr. It limits connections, as the servers of controller-runtime do
-// not. Address "0" adds nothing.
+// serveCallers adds a server for handlers, by path, to mgr. Unlike the servers of controller-runtime, it limits the number
+// of connections. If address is "0", serveCallers does nothing.
 func serveCallers(mgr ctrl.Manager, address string, handlers map[string]http.Handler) error {
 	if address == "0" {
 		return nil

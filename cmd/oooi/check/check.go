@@ -125,9 +125,9 @@ func check(c *cobra.Command, output string, of func(context.Context) ([]checks, 
 	return writeChecks(c.OutOrStdout(), groups, output)
 }
 
-// checksOf checks the installation, and the hosted cluster with this name. An empty name selects each that opted in.
-// permitted are the administrator's --permit flags. If ask is nil, the admission of pods is not checked. If t is nil, no
-// network is tried from a pod.
+// checksOf checks the installation, and the hosted cluster with this name. If name.Name is empty, it checks each that opted
+// in, in all namespaces or in name.Namespace. permitted are the administrator's --permit flags. If ask is nil, the admission
+// of pods is not checked. If t is nil, no network is tried from a pod.
 func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {

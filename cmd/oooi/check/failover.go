@@ -108,7 +108,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 }
 
 // evict evicts the edge with this MAC through the Eviction API, which respects PodDisruptionBudgets. First it checks that
-// the other edge can take over its traffic. It returns an error if it cannot evict the edge until before.
+// the other edge can take over its traffic. At the time before, it gives up with an error.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()

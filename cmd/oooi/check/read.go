@@ -30,7 +30,7 @@ type readPart struct {
 	unread  []string
 }
 
-// read adds the objects that what selects to p, and returns them. A missing object is not an error.
+// read reads the objects that are selected by what, adds them to p and returns them. A missing object is not an error.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
 	if err != nil {

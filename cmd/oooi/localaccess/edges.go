@@ -102,7 +102,7 @@ type edgePool struct {
 	left func(failed []accessEdge, why error, used accessEdge)
 
 	mu sync.Mutex
-	// edges are what find returned last.
+	// edges is the last result of find.
 	edges []accessEdge
 	// failed contains the time of each edge's last failure, by pod. Edges that have answered since are removed.
 	failed map[string]time.Time

@@ -214,7 +214,7 @@ func (c *forwarded) Close() error {
 	return nil
 }
 
-// SetDeadline implements net.Conn, but at this time it closes the connection. Zero: never.
+// SetDeadline implements net.Conn. At the deadline, it closes the connection. Zero: there is no deadline.
 func (c *forwarded) SetDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,7 +67,7 @@ func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Fact
 	return r.Facts, r.readSettings(ctx, hc.Object)
 }
 
-// misses records in r.unread that the user has no right to read what, and returns nil. It returns any other error.
+// misses records a missing right in r.unread, and returns nil. It returns any other error. what names the objects.
 func (r *Reader) misses(what string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -255,7 +255,7 @@ func (r *Reader) readSettings(ctx context.Context, hc *unstructured.Unstructured
 	return nil
 }
 
-// into adds the objects that w selects to dump, and returns them. whole is true if all of them were added.
+// into reads the objects that w selects, adds them to dump and returns them. whole is true if all of them were added.
 func (r *Reader) into(ctx context.Context, dump *files.Dump, w source.Wanted) (found []unstructured.Unstructured, whole bool, err error) {
 	found, err = w.Read(ctx, r.API)
 	if err != nil {
