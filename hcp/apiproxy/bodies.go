@@ -90,8 +90,8 @@ func (l *lease) hold(bytes int) error {
 	return nil
 }
 
-// reader returns a reader of from that adds the bytes that it reads to l. It returns errBusy if a limit is reached. It does
-// not wait for memory, because bodies that were read in part could wait for each other forever.
+// reader wraps from. The wrapper adds to l how many bytes it reads, and returns errBusy if a limit is reached. It does not wait
+// for memory, because bodies that were read in part could wait for each other forever.
 func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from

@@ -76,7 +76,7 @@ func (h Handler) permitted(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(h.Token)) == 1
 }
 
-// Lines returns a logger that writes each line as a warning to to. The warning has this message, and the line as err.
+// Lines returns a logger for the standard library. It logs each line as a warning with this message, and the line as err.
 func Lines(to *slog.Logger, message string) *log.Logger { return log.New(lines{to, message}, "", 0) }
 
 type lines struct {

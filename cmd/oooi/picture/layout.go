@@ -67,7 +67,7 @@ func (d *drawing) add(lines ...line) {
 	}
 }
 
-// rows adds a line like l for each of all, with its name and its note. The name is padded to width columns.
+// rows adds a copy of l for each thing in all, with its name and its note. The name is padded to width columns.
 func (d *drawing) rows(l line, width int, all []shown) {
 	for _, x := range all {
 		l.text, l.of = fmt.Sprintf("%-*s %s", width, x.Name, x.Note), x

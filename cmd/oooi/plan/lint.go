@@ -146,8 +146,8 @@ func (in input) annotated() []annotated {
 	return out
 }
 
-// findings returns the findings about in, sorted by file, object and key. clusters are the hosted clusters of in, with
-// the annotations of --set, and plans are their plans.
+// findings returns the findings about an input, sorted by file, object and key. clusters are the hosted clusters of the input,
+// with the annotations of --set, and plans are their plans.
 func findings(in input, clusters []hcp.Objects, plans []Planned) []finding {
 	all := in.annotated()
 	var found []finding

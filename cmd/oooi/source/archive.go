@@ -189,7 +189,7 @@ func groupKind(k schema.GroupVersionKind) string {
 	return k.Group + " " + k.Kind
 }
 
-// decode decodes o into into, as an object of kind. The API version of o may be another one.
+// decode stores the content of o in into, as an object of kind. The API version of o may be another one.
 func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
 	content := map[string]any{}
 	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {
