@@ -73,18 +73,9 @@ func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
 // getNetworkInterfaceIPAddresses). So no node becomes Ready unless a router on the network advertises them. A VM that
 // reports such an address shows that there is a router.
 func ipv6(o objects.Objects, in network.Request) problem.Problems {
-	var pods, machines []string
-	add := func(to *[]string, p netip.Prefix) {
-		if p.Addr().Is6() {
-			*to = append(*to, p.String())
-		}
-	}
-	for _, m := range o.HostedCluster.Spec.Networking.MachineNetwork {
-		add(&machines, prefix(m.CIDR.String()))
-	}
-	for _, p := range insideHosted(o.HostedCluster) {
-		add(&pods, p)
-	}
+	only4 := func(p netip.Prefix) bool { return !p.Addr().Is6() }
+	pods := network.Texts(network.Without(insideHosted(o.HostedCluster), only4))
+	machines := network.Texts(network.Without(machineNetworks(o.HostedCluster), only4))
 	switch {
 	case len(pods) > 0 && objects.UsesOVN(o.HostedCluster) && hasPrimary(in) && !hasIPv6(o):
 		return problem.Problems{problem.New(problem.RouterMustAdvertiseIPv6, problem.Subject{}, problem.Args{"networks": pods}, "spec.networking")}

@@ -210,10 +210,7 @@ func closed(s network.NetworkRequest) bool {
 // advertises IPv6, or VMs that the user patches.
 func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	proxy := hc.Spec.Configuration != nil && hc.Spec.Configuration.Proxy != nil
-	inside := insideHosted(hc)
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		inside = append(inside, prefix(m.CIDR.String()))
-	}
+	inside := slices.Concat(insideHosted(hc), machineNetworks(hc))
 	return proxy || hc.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(inside, func(p netip.Prefix) bool { return p.Addr().Is6() })
 }
 
@@ -262,10 +259,7 @@ func proxyOf(hc *hyperv1.HostedCluster, further ...string) func(*url.URL) (*url.
 		return (&httpproxy.Config{}).ProxyFunc()
 	}
 	no := append(further, "127.0.0.1", "localhost", ".svc", ".cluster.local", ".hypershift.local", c.Proxy.NoProxy)
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		no = append(no, m.CIDR.String())
-	}
-	return proxyBy(c.Proxy, append(no, network.Texts(insideHosted(hc))...)...)
+	return proxyBy(c.Proxy, slices.Concat(no, network.Texts(machineNetworks(hc)), network.Texts(insideHosted(hc)))...)
 }
 
 // proxyBy returns the function that finds the HTTP proxy of p for a URL, with the rules of
@@ -276,6 +270,13 @@ func proxyBy(p *configv1.ProxySpec, no ...string) func(*url.URL) (*url.URL, erro
 
 func insideHosted(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return slices.Concat(objects.PodNetworks(hc), objects.ServiceNetworks(hc))
+}
+
+func machineNetworks(hc *hyperv1.HostedCluster) (out []netip.Prefix) {
+	for _, m := range hc.Spec.Networking.MachineNetwork {
+		out = append(out, prefix(m.CIDR.String()))
+	}
+	return out
 }
 
 // prefix parses a CIDR. It returns the zero Prefix for invalid text.

@@ -70,12 +70,7 @@ func (r *Reachable) alternates(route routev1.Route, served string) {
 // routeTargets returns the Services of route that get connections, by weight, descending. If all weights are 0, it
 // returns the main Service.
 func routeTargets(route routev1.Route) []string {
-	weight := func(t routev1.RouteTargetReference) int32 {
-		if t.Weight == nil {
-			return 100
-		}
-		return *t.Weight
-	}
+	weight := func(t routev1.RouteTargetReference) int32 { return *cmp.Or(t.Weight, new(int32(100))) }
 	all := append([]routev1.RouteTargetReference{route.Spec.To}, route.Spec.AlternateBackends...)
 	all = slices.DeleteFunc(all, func(t routev1.RouteTargetReference) bool { return weight(t) <= 0 })
 	slices.SortStableFunc(all, func(a, b routev1.RouteTargetReference) int { return cmp.Compare(weight(b), weight(a)) })
