@@ -93,10 +93,10 @@ func TestAppsBackend(t *testing.T) {
 			o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.IngressCapability}}
 			passthrough(o, true)
 		}, nil, "", ""},
-		"no base domain": {func(o *hcp.Objects) {
+		"no base domain, and no passthrough": {func(o *hcp.Objects) {
 			o.HostedCluster.Spec.DNS.BaseDomain = ""
 			o.HostedCluster.Spec.Platform.Kubevirt.BaseDomainPassthrough = new(bool)
-		}, nil, "", ""},
+		}, nil, "", problem.AppsUnreachable},
 		"base domain pending": {func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = ""; passthrough(o, true) }, nil, "", problem.WaitingForEndpoint},
 	} {
 		t.Run(name, c.run)

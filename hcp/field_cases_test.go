@@ -180,14 +180,31 @@ func TestFurtherNamesOfNoIngress(t *testing.T) {
 	g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.IngressAddressMissing), HaveField("Args", HaveKeyWithValue("name", problem.Values{"*.apps.blue.example.com", "console.corp.example"})))))
 }
 
-// TestPassthroughByDefault: without a base domain, HyperShift's webhook turns base domain passthrough on.
+// TestPassthroughByDefault: without a base domain, HyperShift's webhook turns base domain passthrough on when the cluster is created. It may not be installed.
 func TestPassthroughByDefault(t *testing.T) {
-	g := NewWithT(t)
-	o := served(t)
-	o.HostedCluster.Spec.DNS.BaseDomain = ""
-	o.HostedCluster.Spec.Platform.Kubevirt.BaseDomainPassthrough = nil
-	_, ps := plan(o)
-	g.Expect(ps).To(ContainElement(HaveField("Cause", problem.BaseDomainPending)))
+	for name, c := range map[string]struct {
+		passthrough *bool
+		exists      bool
+		want        problem.Cause
+	}{
+		"passthrough":                        {new(true), true, problem.BaseDomainPending},
+		"a cluster that was created without": {nil, true, problem.BaseDomainMissing},
+		"no passthrough":                     {new(false), true, problem.BaseDomainMissing},
+		"a file":                             {nil, false, problem.BaseDomainPending},
+		"a file that turns it off":           {new(false), false, problem.BaseDomainMissing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := served(t)
+			o.HostedCluster.Spec.DNS.BaseDomain = ""
+			o.HostedCluster.Spec.Platform.Kubevirt.BaseDomainPassthrough = c.passthrough
+			if !c.exists {
+				o.HostedCluster.CreationTimestamp = metav1.Time{}
+			}
+			_, ps := plan(o)
+			g.Expect(causesOf(ps, problem.BaseDomainPending, problem.BaseDomainMissing)).To(HaveExactElements(HaveField("Cause", c.want)))
+		})
+	}
 }
 
 // TestGuestNetworksByDefault: a network that overlaps the default networks of a hosted cluster is refused, and one of OVN-Kubernetes wherever it was moved.

@@ -50,11 +50,12 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	}
 	e := network.Endpoint{Name: appsEndpoint, Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
 	name := AppsName(hc)
-	switch {
-	case name == "" && passesThrough(hc):
-		r.add(e, newProblem(problem.BaseDomainPending, endpoint(e.Name), problem.Args{"object": {"spec.dns.baseDomain"}}))
-		return r
-	case name == "":
+	if name == "" {
+		cause := problem.BaseDomainMissing
+		if passesThrough(hc) {
+			cause = problem.BaseDomainPending
+		}
+		r.add(e, newProblem(cause, endpoint(e.Name), problem.Args{"object": {"spec.dns.baseDomain"}}))
 		return r
 	}
 	further := furtherApps(hc, s)
@@ -143,13 +144,13 @@ func ownNamesOnly(s network.NetworkRequest) bool {
 }
 
 // passesThrough reports whether hc uses base domain passthrough: its names are below a domain of the management
-// cluster, whose router forwards connections to hc's ingress.
+// cluster, whose router forwards connections to hc's ingress. HyperShift's webhook, if it is installed, sets the field
+// of a new object without a base domain.
 func passesThrough(hc *hyperv1.HostedCluster) bool {
-	k := hc.Spec.Platform.Kubevirt
-	if k == nil || k.BaseDomainPassthrough == nil {
-		return k != nil && hc.Spec.DNS.BaseDomain == "" // In this case HyperShift's webhook sets the field.
+	if k := hc.Spec.Platform.Kubevirt; k != nil && k.BaseDomainPassthrough != nil {
+		return *k.BaseDomainPassthrough
 	}
-	return *k.BaseDomainPassthrough
+	return hc.Spec.DNS.BaseDomain == "" && hc.CreationTimestamp.IsZero()
 }
 
 type ingress struct {

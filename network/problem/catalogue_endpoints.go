@@ -82,6 +82,10 @@ var (
 	BaseDomainPending = declare("BaseDomainPending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "*.apps is not served yet, because HyperShift has not set {object}.",
 		Effect: "HyperShift takes the domain from the management cluster, and then publishes the ingress. Edges forward port 443 to its node port, so the console needs no action."})
+	BaseDomainMissing = declare("BaseDomainMissing", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "{object} of the HostedCluster is empty, and spec.platform.kubevirt.baseDomainPassthrough is not true.",
+		Effect: "HyperShift then gives the ingress a domain that is not valid, so Routes, the console and logins to it do not work.",
+		Fix:    "Create the cluster with {object}, or with baseDomainPassthrough: true."})
 	IngressServicePending = declare("IngressServicePending", Entry{Reason: WaitingForEndpoint, Severity: SeverityWaiting,
 		What:   "{name} is not served yet, because {object} does not exist.",
 		Effect: "HyperShift creates it when the hosted cluster has an ingress. Edges then forward port 443 to its node port, so the console needs no action."})

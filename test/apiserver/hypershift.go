@@ -29,7 +29,7 @@ func Sample(t testing.TB, name string) []*unstructured.Unstructured {
 	must(t, err)
 	sample, err := os.ReadFile(filepath.Join(root, "config", "samples", "hostedcluster.yaml"))
 	must(t, err)
-	return Objects(t, []byte(strings.NewReplacer("blue", name, `baseDomain: ""`, "baseDomain: example.com", `"bridge": "br1"`, fmt.Sprintf(`"bridge": "br-%08x"`, crc32.ChecksumIEEE([]byte(name)))).Replace(string(sample))))
+	return Objects(t, []byte(strings.NewReplacer("blue", name, `baseDomain: ""`, "baseDomain: example.com", "baseDomainPassthrough: true", "baseDomainPassthrough: false", `"bridge": "br1"`, fmt.Sprintf(`"bridge": "br-%08x"`, crc32.ChecksumIEEE([]byte(name)))).Replace(string(sample))))
 }
 
 // ControlPlaneNamespace is one as HyperShift labels it.
