@@ -63,6 +63,11 @@ func withoutConsole(o *hcp.Objects) {
 	o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.ConsoleCapability}}
 }
 
+// withoutIngress is a change: there is no ingress, so no console either.
+func withoutIngress(o *hcp.Objects) {
+	o.HostedCluster.Spec.Capabilities = &hyperv1.Capabilities{Disabled: []hyperv1.OptionalCapability{hyperv1.ConsoleCapability, hyperv1.IngressCapability}}
+}
+
 func imports(registries ...string) change {
 	return func(o *hcp.Objects) {
 		image := &configv1.ImageSpec{}
@@ -210,7 +215,7 @@ func TestControlPlaneThroughProxy(t *testing.T) {
 		"a proxy, and names below .local":                                                  {given: []change{proxied("api.blue.example.com"), local}, want: []string{"Warning ControlPlaneProxied konnectivity-server.corp.local"}},
 	}
 	for name, c := range cases {
-		cases[name] = reachCase{append(c.given, withoutConsole), c.want}
+		cases[name] = reachCase{append(c.given, withoutIngress), c.want}
 	}
 	report(t, cases)
 }
@@ -227,36 +232,46 @@ func local(o *hcp.Objects) {
 	}
 }
 
-// TestConsoleThroughProxy: the console dials OAuth, and its operator dials the console, through the HTTPS proxy unless noProxy has their names.
-func TestConsoleThroughProxy(t *testing.T) {
-	const oauth, console = "oauth-clusters-blue.apps.mgmt.example.com", "console-openshift-console.apps.blue.example.com"
+// TestIngressThroughProxy: the console dials OAuth, its operator dials the console, and the ingress operator dials its canary, through the HTTPS proxy unless noProxy
+// has their names. What noProxy lacks for the ingress is its whole domain.
+func TestIngressThroughProxy(t *testing.T) {
+	const oauth, console, canary = "oauth-clusters-blue.apps.mgmt.example.com", "console-openshift-console.apps.blue.example.com", "canary-openshift-ingress-canary.apps.blue.example.com"
 	ingress := func(of configv1.IngressSpec) change {
 		return func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Ingress = &of }
 	}
 	for name, c := range map[string]struct {
-		given []change
-		want  string
+		given                  []change
+		oauth, ingress, lacked string
 	}{
-		"no noProxy":                     {[]change{proxied("")}, console + ", " + oauth},
-		"noProxy has the control plane":  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, console},
-		"noProxy has both":               {[]change{proxied(controlPlane)}, ""},
-		"noProxy has *.apps":             {[]change{proxied(".apps.blue.example.com")}, oauth},
-		"names below .local":             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local"},
-		"the ingress has another domain": {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "two.example.com"})}, "console-openshift-console.one.example.com"},
-		"OIDC":                           {[]change{proxied(""), oidc("https://192.168.100.9")}, console},
-		"no console":                     {[]change{proxied(""), withoutConsole}, ""},
-		"a gateway":                      {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, ""},
+		"no noProxy":                     {[]change{proxied("")}, oauth, canary + ", " + console, ".apps.blue.example.com"},
+		"noProxy has the control plane":  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, "", canary + ", " + console, ".apps.blue.example.com"},
+		"noProxy has the console, too":   {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com," + console)}, "", canary, ".apps.blue.example.com"},
+		"noProxy has all":                {[]change{proxied(controlPlane)}, "", "", ""},
+		"noProxy has *.apps":             {[]change{proxied(".apps.blue.example.com")}, oauth, "", ""},
+		"names below .local":             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local", "", ""},
+		"the ingress has another domain": {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "Two.example.com"})}, "", "canary-openshift-ingress-canary.two.example.com, console-openshift-console.one.example.com", ".two.example.com, .one.example.com"},
+		"OIDC":                           {[]change{proxied(""), oidc("https://192.168.100.9")}, "", canary + ", " + console, ".apps.blue.example.com"},
+		"no console":                     {[]change{proxied(""), withoutConsole}, "", canary, ".apps.blue.example.com"},
+		"no ingress":                     {[]change{proxied(""), withoutIngress}, "", "", ""},
+		"no domain":                      {[]change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }}, oauth, "", ""},
+		"a gateway":                      {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			_, ps := plan(reaching(t, c.given...))
-			var got []string
-			for _, p := range ps {
-				if p.Cause == problem.ConsoleThroughProxy {
-					got = append(got, p.Args["hosts"].String())
+			values := func(cause problem.Cause, arg string) string {
+				var got []string
+				for _, p := range causesOf(ps, cause) {
+					got = append(got, p.Args[arg].String())
 				}
+				return strings.Join(got, "; ")
 			}
-			g.Expect(strings.Join(got, "; ")).To(Equal(c.want))
+			g.Expect(values(problem.ConsoleThroughProxy, "hosts")).To(Equal(c.oauth))
+			g.Expect(values(problem.IngressThroughProxy, "hosts")).To(Equal(c.ingress))
+			g.Expect(values(problem.IngressThroughProxy, "domains")).To(Equal(c.lacked))
+			noProxy := reaching(t, c.given...).HostedCluster.Spec.Configuration.Proxy.NoProxy
+			_, ps = plan(reaching(t, append(c.given, proxied(noProxy+","+c.lacked))...))
+			g.Expect(causesOf(ps, problem.IngressThroughProxy)).To(BeEmpty(), "with what the fix names")
 		})
 	}
 }

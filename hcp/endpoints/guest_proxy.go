@@ -85,8 +85,9 @@ func dialed(proxy *url.URL) string {
 }
 
 // throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the
-// control plane, and one if the console does for OAuth or its own Route. The proxy resolves the names of these hosts,
-// which may exist on the network only. nodeAPI is Facts.NodeAPI.
+// control plane, one if the console does for OAuth, and one if operators do to check the ingress: the console operator
+// at the console, and the ingress operator at its canary, through konnectivity. The proxy resolves the names of these
+// hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration
@@ -95,7 +96,8 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	}
 	// Only VMs dial Ignition. Pods on nodes dial the other endpoints, too.
 	nodes, pods := reach{proxy: proxyOf(hc, nodesOnly)}, reach{proxy: proxyOf(hc)}
-	var hosts, ofConsole []string
+	var hosts, ofConsole, checked, domains []string
+
 	for _, e := range endpoints {
 		at := place(e)
 		host, _ := hostPort(at)
@@ -115,21 +117,27 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 			hosts = append(hosts, host)
 		}
 	}
+	check := func(by hyperv1.OptionalCapability, name, domain string) {
+		if host := strings.ToLower(name + "." + domain); domain != "" && enabled(hc, by) && pods.proxied(host) {
+			checked, domains = append(checked, host), append(domains, strings.ToLower("."+domain))
+		}
+	}
 	domain := AppsDomain(hc)
+	check(hyperv1.IngressCapability, "canary-openshift-ingress-canary", domain)
 	if c.Ingress != nil {
 		domain = cmp.Or(c.Ingress.Domain, domain)
 	}
-	if host := "console-openshift-console." + domain; domain != "" && pods.proxied(host) {
-		ofConsole = append(ofConsole, strings.ToLower(host))
-	}
-	add := func(cause problem.Cause, hosts []string) {
+	check(hyperv1.ConsoleCapability, "console-openshift-console", domain)
+	add := func(cause problem.Cause, hosts []string, args problem.Args) {
 		if slices.Sort(hosts); len(hosts) > 0 {
-			ps = append(ps, in.Networks[i].Attachment.Problem(cause, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.proxy.noProxy"))
+			args["hosts"] = slices.Compact(hosts)
+			ps = append(ps, in.Networks[i].Attachment.Problem(cause, args, "spec.configuration.proxy.noProxy"))
 		}
 	}
-	add(problem.ControlPlaneThroughProxy, hosts)
+	add(problem.ControlPlaneThroughProxy, hosts, problem.Args{})
+	add(problem.IngressThroughProxy, checked, problem.Args{"domains": slices.Compact(domains)})
 	if enabled(hc, hyperv1.ConsoleCapability) {
-		add(problem.ConsoleThroughProxy, ofConsole)
+		add(problem.ConsoleThroughProxy, ofConsole, problem.Args{})
 	}
 	return ps
 }

@@ -52,10 +52,14 @@ var (
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Nodes do not become Ready unless the proxy resolves these names and reaches them.",
 		Fix:    "Add the hosts to spec.configuration.proxy.noProxy. Nodes then connect to the edges."})
+	IngressThroughProxy = declare("IngressThroughProxy", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "On network {network}, operators check the ingress at {hosts}, through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
+		Effect: "The operators stay degraded unless the proxy resolves these names and reaches them.",
+		Fix:    "Add {domains} to spec.configuration.proxy.noProxy."})
 	ConsoleThroughProxy = declare("ConsoleThroughProxy", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
-		What:   "On network {network}, the console and its operator connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
-		Effect: "Logins to the console fail, and its operator stays degraded, unless the proxy resolves these names and reaches them.",
-		Fix:    "Add the hosts to spec.configuration.proxy.noProxy."})
+		What:   "On network {network}, the console connects to OAuth ({hosts}) through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
+		Effect: "Logins to the console fail unless the proxy resolves this name and reaches it.",
+		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
 	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, which is an address of the edges.",
 		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",

@@ -159,10 +159,11 @@ var (
 		Meaning: "Pods of the hosted cluster, such as the console, cannot reach OAuth. The network has a gateway, and OAuth is " +
 			"published at an IP address. These pods do not use the route to OAuth that their node has."})
 	HostUnreachable = reason("HostUnreachable", Traits{Rank: TakesPart,
-		Meaning: "The hosted control plane or the console cannot reach a host. The hosted control plane connects to some hosts " +
-			"from the nodes, through konnectivity. Without a gateway, nodes reach only Services of the hosted cluster, " +
-			"published endpoints, and hosts to which edges forward. The console connects to OAuth through the HTTPS proxy of " +
-			"the hosted cluster, unless noProxy lists the host of OAuth."})
+		Meaning: "The hosted control plane, the console or an operator cannot reach a host. The hosted control plane connects to some " +
+			"hosts from the nodes, through konnectivity. Without a gateway, nodes reach only Services of the hosted cluster, " +
+			"published endpoints, and hosts to which edges forward. The console connects to OAuth, and operators connect to the ingress, " +
+			"through the HTTPS proxy of the hosted cluster, unless noProxy lists these hosts."})
+
 	NTPMissing = reason("NTPMissing", Traits{Rank: Hint,
 		Meaning: "VMs cannot reach a time server: annotation services leaves out ntp, or annotation ntp-servers names servers " +
 			"that VMs cannot reach."})

@@ -4,6 +4,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -220,8 +221,8 @@ func (w *world) dialedByControlPlane() []need {
 	return out
 }
 
-// ingress are names of the hosted cluster's ingress that its operators check from nodes (console-operator, authentication-operator):
-// support/globalconfig/ingress.go has the domain.
+// ingress are names of the hosted cluster's ingress that its operators check from nodes (console-operator, authentication-operator, and ingress-operator in
+// pkg/operator/controller/canary): support/globalconfig/ingress.go has the domain.
 func (w *world) ingress() []need {
 	hc := w.hosted()
 	if slices.Contains(list(hc, "spec", "capabilities", "disabled"), any("Ingress")) {
@@ -235,10 +236,7 @@ func (w *world) ingress() []need {
 	if apps != "" && text(hc, "spec", "configuration", "ingress", "domain") == "" {
 		domain = apps
 	}
-	hosts := []string{"console-openshift-console." + domain}
-	if apps != "" {
-		hosts = append(hosts, "shop."+apps)
-	}
+	hosts := []string{"console-openshift-console." + domain, "canary-openshift-ingress-canary." + cmp.Or(apps, domain)}
 	for _, r := range list(hc, "spec", "configuration", "ingress", "componentRoutes") {
 		hosts = append(hosts, strings.ToLower(text(r, "hostname")))
 	}

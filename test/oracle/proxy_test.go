@@ -27,7 +27,8 @@ func (w *world) throughProxy(host string, port int, further ...string) bool {
 }
 
 // proxied are the HTTP proxy itself, and endpoints to which nodes and pods on them would connect through it: it does not know their names, so each must be named.
-// Pods dial all but Ignition: konnectivity-agent, the MTU prober of the network, and the console, which dials OAuth (pkg/auth/oauth2), and whose operator dials it.
+// Pods dial all but Ignition: konnectivity-agent, also for the ingress operator, which dials its canary (konnectivity-https-proxy), the MTU prober of the network, and
+// the console, which dials OAuth (pkg/auth/oauth2), and whose operator dials it.
 // Some versions of HyperShift read the API's entries of noProxy in another way (apiserver-haproxy/haproxy.go), so that one is named unless noProxy has it letter by letter.
 func (w *world) proxied() (out []need) {
 	address := text(w.hosted(), "spec", "configuration", "proxy", "httpsProxy")
@@ -54,16 +55,14 @@ func (w *world) proxied() (out []need) {
 	add("Ignition", host, at, ".local")
 	host, at = w.place("Konnectivity")
 	add("Konnectivity", host, at)
-	if slices.Contains(list(w.hosted(), "spec", "capabilities", "disabled"), any("Console")) {
-		return out
-	}
-	if !w.withoutOAuth() {
+	console := !slices.Contains(list(w.hosted(), "spec", "capabilities", "disabled"), any("Console"))
+	if console && !w.withoutOAuth() {
 		host, at = w.place("OAuthServer")
 		add("OAuthServer", host, at)
 	}
 	for _, n := range w.ingress() {
-		if strings.HasPrefix(n.host, "console-openshift-console.") {
-			add("console", n.host, n.port)
+		if strings.HasPrefix(n.host, "canary-") || console && strings.HasPrefix(n.host, "console-openshift-console.") {
+			add("ingress", n.host, n.port)
 		}
 	}
 	return out
