@@ -89,6 +89,7 @@ func TestAppsLoadBalancer(t *testing.T) {
 			withDocumented(o)
 			o.Services[len(o.Services)-1].Spec.Type = corev1.ServiceTypeClusterIP
 		}, nil, "", problem.AppsUnreachable},
+		"the documented one wins over a type that HyperShift reads once": {func(o *hcp.Objects) { withDocumented(o); hostNetwork(o, 0) }, &documented, "192.168.100.3", problem.AppsUnreachable},
 		"the copy wins": {func(o *hcp.Objects) { withDocumented(o); withRouter(o, "") }, &viaCopy, "192.168.100.3", ""},
 		"an annotation wins over the copy": {func(o *hcp.Objects) {
 			withRouter(o, "192.168.100.80")
@@ -112,6 +113,7 @@ func TestAppsPlainHTTP(t *testing.T) {
 		"a load balancer of the guest":    {func(o *hcp.Objects) { withRouter(o, "") }, "a0c1:80"},
 		"on the network":                  {func(o *hcp.Objects) { withRouter(o, "192.168.100.80") }, "a0c1:80"},
 		"a Service as documented":         {withDocumented, "vms:32080"},
+		"both, at the nodes' port 443":    {func(o *hcp.Objects) { withDocumented(o); hostNetwork(o, 32443) }, "vms:32080"},
 		"the nodes' own port":             {func(o *hcp.Objects) { hostNetwork(o, 0) }, "vms:80"},
 		"the nodes' own port, chosen":     {func(o *hcp.Objects) { hostNetwork(o, 0); o.HostedIngress.HostNetwork.HTTPPort = 8080 }, "vms:8080"},
 		"passthrough":                     {func(o *hcp.Objects) { passthrough(o, true) }, ""},

@@ -105,6 +105,8 @@ func TestIngressWithoutAnOpenPort(t *testing.T) {
 	passes := func(o *hcp.Objects) { passthrough(o, false) }
 	passed := func(o *hcp.Objects) { passthrough(o, true) }
 	address := func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }
+	copied := func(o *hcp.Objects) { withRouter(o, "") }
+	onNodes := func(https int32) func(*hcp.Objects) { return func(o *hcp.Objects) { hostNetwork(o, https) } }
 	for name, c := range map[string]struct {
 		given  []func(*hcp.Objects)
 		causes []problem.Cause
@@ -120,6 +122,10 @@ func TestIngressWithoutAnOpenPort(t *testing.T) {
 		"the node's own port with PROXY protocol":          {[]func(*hcp.Objects){hostNetworkProxy}, []problem.Cause{problem.IngressWantsPROXY}, true},
 		"node ports with PROXY protocol":                   {[]func(*hcp.Objects){nodePortProxy, withDocumented}, []problem.Cause{problem.IngressWantsPROXY}, true},
 		"PROXY protocol with passthrough":                  {[]func(*hcp.Objects){nodePortProxy, passed}, []problem.Cause{problem.IngressWantsPROXY}, true},
+		"the node's own port, and a Service at another":    {[]func(*hcp.Objects){hostNetworkAt443, withDocumented}, []problem.Cause{problem.IngressPortsDiffer}, true},
+		"the node's own port, and a Service at that port":  {[]func(*hcp.Objects){onNodes(32443), withDocumented}, nil, true},
+		"both, and a copy, which edges use":                {[]func(*hcp.Objects){hostNetworkAt443, withDocumented, copied}, nil, true},
+		"both, and passthrough, which edges use":           {[]func(*hcp.Objects){hostNetworkAt443, withDocumented, passed}, nil, true},
 		"type LoadBalancerService with passthrough":        {[]func(*hcp.Objects){loadBalancer, passes}, []problem.Cause{problem.IngressCopyPending}, false},
 		"passthrough with node ports":                      {[]func(*hcp.Objects){passes}, []problem.Cause{problem.IngressServicePending}, false},
 	} {

@@ -4,8 +4,8 @@
 //	spec.platform.kubevirt.baseDomainPassthrough          the VMs, at the node port of HyperShift's passthrough Service
 //	the cluster's ingress, type LoadBalancerService       the VMs, at the node ports in the cloud provider's copy of its
 //	                                                      Service
-//	the cluster's ingress, type HostNetwork               the VMs, at its ports
 //	Service <cluster>-apps of type LoadBalancer           the VMs, at its target ports
+//	the cluster's ingress, type HostNetwork               the VMs, at its ports
 //	otherwise                                             a problem
 //
 // If one of these Services has a load balancer with an address on the network, names resolve to that address.
@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
@@ -95,7 +96,7 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 	case of.Type == operatorv1.PrivateStrategyType:
 		cause = problem.IngressPrivate
 	default:
-		return nil
+		return hostNetworkClosed(o, e)
 	}
 	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts}, network.KeyAppsAddress)
 	if !slices.ContainsFunc(in.Networks, ownNamesOnly) {
@@ -178,7 +179,7 @@ func (i ingress) endpoints(https network.Endpoint) []network.Endpoint {
 // hostedIngress returns the ingress on the VMs. The backend of each port comes from the first row of the table in this
 // file that has one. ok is false if port 443 has no backend.
 func hostedIngress(o objects.Objects) (i ingress, ok bool) {
-	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), hostNetworkIngress(strategy(o)), documentedIngress(o)} {
+	for _, x := range []ingress{passthroughIngress(o), routerIngress(o), documentedIngress(o), hostNetworkIngress(strategy(o))} {
 		if i.https == (network.Backend{}) {
 			i.https, i.loadBalancer, i.pending = x.https, x.loadBalancer, x.pending
 		}
@@ -282,27 +283,35 @@ func strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 
 // speaksPROXY reports whether the router expects a PROXY protocol header, which edges do not send.
 func speaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
-	switch s.Type {
-	case operatorv1.HostNetworkStrategyType:
-		return s.HostNetwork != nil && s.HostNetwork.Protocol == operatorv1.ProxyProtocol
-	case operatorv1.NodePortServiceStrategyType:
-		return s.NodePort != nil && s.NodePort.Protocol == operatorv1.ProxyProtocol
-	}
-	return false
+	return s.Type == operatorv1.HostNetworkStrategyType && s.HostNetwork != nil && s.HostNetwork.Protocol == operatorv1.ProxyProtocol ||
+		s.Type == operatorv1.NodePortServiceStrategyType && s.NodePort != nil && s.NodePort.Protocol == operatorv1.ProxyProtocol
 }
 
 func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
 	if s.Type != operatorv1.HostNetworkStrategyType {
 		return ingress{}
 	}
-	var ports operatorv1.HostNetworkStrategy
-	if s.HostNetwork != nil {
-		ports = *s.HostNetwork
-	}
+	ports := cmp.Or(s.HostNetwork, &operatorv1.HostNetworkStrategy{})
 	return ingress{
 		https: allVMs(services.PortNumber(cmp.Or(ports.HTTPSPort, network.PortHTTPS))),
 		http:  allVMs(services.PortNumber(cmp.Or(ports.HTTPPort, network.PortHTTP))),
 	}
+}
+
+// hostNetworkClosed returns the problem that a router of type HostNetwork may not be at its port: the user's Service has
+// another one. Or nil.
+func hostNetworkClosed(o objects.Objects, e network.Endpoint) *problem.Problem {
+	const field = "spec.operatorConfiguration.ingressOperator"
+	own := hostNetworkIngress(strategy(o))
+	if own.https == (network.Backend{}) {
+		return nil
+	}
+	served, _ := hostedIngress(o)
+	if served.https == documentedIngress(o).https && served.https != own.https {
+		return newProblem(problem.IngressPortsDiffer, endpoint(e.Name), problem.Args{"service": {objects.ControlPlaneNamespace(o.HostedCluster) + "/" + AppsServiceName(o.HostedCluster)},
+			"port": {strconv.Itoa(int(served.https.Port))}, "otherPort": {strconv.Itoa(int(own.https.Port))}}, field)
+	}
+	return nil
 }
 
 func enabled(hc *hyperv1.HostedCluster, c hyperv1.OptionalCapability) bool {
@@ -349,16 +358,12 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 
 // AppsDomain returns the ingress domain, as HyperShift's globalconfig.IngressDomain does. It is empty while the base domain is unknown.
 func AppsDomain(hc *hyperv1.HostedCluster) string {
+	domain := objects.Domain(hc)
+	if domain != "" {
+		domain = "apps." + domain
+	}
 	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
-		if c.Ingress.AppsDomain != "" {
-			return c.Ingress.AppsDomain
-		}
-		if c.Ingress.Domain != "" {
-			return c.Ingress.Domain
-		}
+		return cmp.Or(c.Ingress.AppsDomain, c.Ingress.Domain, domain)
 	}
-	if d := objects.Domain(hc); d != "" {
-		return "apps." + d
-	}
-	return ""
+	return domain
 }

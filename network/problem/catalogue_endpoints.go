@@ -119,6 +119,11 @@ var (
 		Effect: "If the IngressController still expects it, connections to {name} fail: the console and ingress operators stay degraded.",
 		Fix: "Set protocol to TCP in spec.operatorConfiguration of the HostedCluster and in the IngressController of the hosted cluster. " +
 			"Or set annotation apps-address to a load balancer that sends the PROXY protocol."})
+	IngressPortsDiffer = declare("IngressPortsDiffer", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "Service {service} has port {port} of the nodes for the ingress. The HostedCluster sets type HostNetwork for it, with port {otherPort}.",
+		Effect: "Edges connect to port {port}. HyperShift reads the type only when it creates the ingress, so oooi does not know which port is right.",
+		Fix: "If the IngressController of the hosted cluster has type HostNetwork, delete the Service. If not, remove the type from " +
+			"spec.operatorConfiguration of the HostedCluster."})
 	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The ingress also serves {names}, but annotation dns-records has only {name}.",
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",

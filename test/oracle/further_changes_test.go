@@ -139,6 +139,11 @@ spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 31443}, 
 	add("the ingress is Private, and a Service has it", object{"type": "Private"}, service)
 	out[len(out)-1].serves = "ingress" // HyperShift's setting may be an old one: an administrator has published the ingress.
 	add("the ingress is on the ports of nodes", object{"type": "HostNetwork"}, none)
+	named := func(words ...string) { // With an address of its own, *.apps is not the ingress's.
+		out[len(out)-1].words, out[len(out)-1].least, out[len(out)-1].on = words, "Warning", "apps"
+	}
+	add("the ingress is on the ports of nodes, and a Service has another port", object{"type": "HostNetwork"}, service)
+	named("blue-apps") // HyperShift's setting may be a new one, which it does not read.
 	add("the ingress is on node ports", object{"type": "NodePortService"}, none)
 	add("the ingress is on node ports, and a Service has it", object{"type": "NodePortService"}, service)
 	// Edges do not speak it, so a problem names the ingress also where they connect to it.
