@@ -107,6 +107,12 @@ func TestIngressWithoutAnOpenPort(t *testing.T) {
 	address := func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }
 	copied := func(o *hcp.Objects) { withRouter(o, "") }
 	onNodes := func(https int32) func(*hcp.Objects) { return func(o *hcp.Objects) { hostNetwork(o, https) } }
+	api := func(port int32) func(*hcp.Objects) {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Networking.APIServer = &hyperv1.APIServerNetworking{Port: &port}
+			o.HostedCluster = asCached(t, *o).HostedCluster
+		}
+	}
 	for name, c := range map[string]struct {
 		given  []func(*hcp.Objects)
 		causes []problem.Cause
@@ -126,6 +132,11 @@ func TestIngressWithoutAnOpenPort(t *testing.T) {
 		"the node's own port, and a Service at that port":  {[]func(*hcp.Objects){onNodes(32443), withDocumented}, nil, true},
 		"both, and a copy, which edges use":                {[]func(*hcp.Objects){hostNetworkAt443, withDocumented, copied}, nil, true},
 		"both, and passthrough, which edges use":           {[]func(*hcp.Objects){hostNetworkAt443, withDocumented, passed}, nil, true},
+		"the node's own port, which is the API's, too":     {[]func(*hcp.Objects){hostNetworkAt443, api(443)}, []problem.Cause{problem.IngressPortInUse}, true},
+		"the node's own port 80, which is the API's, too":  {[]func(*hcp.Objects){hostNetworkAt443, api(80)}, []problem.Cause{problem.IngressPortInUse}, true},
+		"the node's own port, the API's default":           {[]func(*hcp.Objects){onNodes(6443)}, []problem.Cause{problem.IngressPortInUse}, true},
+		"the node's own port, the API's former default":    {[]func(*hcp.Objects){onNodes(6443), api(7443)}, nil, true},
+		"node ports, and the API has port 443 of nodes":    {[]func(*hcp.Objects){withDocumented, api(443)}, nil, true},
 		"type LoadBalancerService with passthrough":        {[]func(*hcp.Objects){loadBalancer, passes}, []problem.Cause{problem.IngressCopyPending}, false},
 		"passthrough with node ports":                      {[]func(*hcp.Objects){passes}, []problem.Cause{problem.IngressServicePending}, false},
 	} {

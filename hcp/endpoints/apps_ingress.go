@@ -299,17 +299,20 @@ func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
 }
 
 // hostNetworkClosed returns the problem that a router of type HostNetwork may not be at its port: the user's Service has
-// another one. Or nil.
+// another one, or kube-apiserver-proxy, a static pod of each node, has that port (apiserver-haproxy/haproxy.go). Or nil.
 func hostNetworkClosed(o objects.Objects, e network.Endpoint) *problem.Problem {
 	const field = "spec.operatorConfiguration.ingressOperator"
-	own := hostNetworkIngress(strategy(o))
+	own, api := hostNetworkIngress(strategy(o)), cmp.Or(o.HostedCluster.Spec.Networking.APIServer, &hyperv1.APIServerNetworking{})
 	if own.https == (network.Backend{}) {
 		return nil
 	}
 	served, _ := hostedIngress(o)
-	if served.https == documentedIngress(o).https && served.https != own.https {
+	switch port := services.PortNumber(*cmp.Or(api.Port, new(int32(6443)))); {
+	case served.https == documentedIngress(o).https && served.https != own.https:
 		return newProblem(problem.IngressPortsDiffer, endpoint(e.Name), problem.Args{"service": {objects.ControlPlaneNamespace(o.HostedCluster) + "/" + AppsServiceName(o.HostedCluster)},
 			"port": {strconv.Itoa(int(served.https.Port))}, "otherPort": {strconv.Itoa(int(own.https.Port))}}, field)
+	case own.https.Port == port || own.http.Port == port:
+		return newProblem(problem.IngressPortInUse, endpoint(e.Name), problem.Args{"name": e.Hosts, "port": {strconv.Itoa(int(port))}}, field, "spec.networking.apiServer.port")
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func hostedClusterKind() kind {
 		"spec.networking.clusterNetwork[].hostPrefix",
 		"spec.networking.serviceNetwork[].cidr",
 		"spec.networking.machineNetwork[].cidr",
-		"spec.networking.apiServer.advertiseAddress",
+		"spec.networking.apiServer.advertiseAddress", "spec.networking.apiServer.port",
 		"spec.configuration.apiServer.servingCerts.namedCertificates[].names",
 		"spec.configuration.authentication.type",
 		"spec.configuration.authentication.oidcProviders[].name",

@@ -124,6 +124,10 @@ var (
 		Effect: "Edges connect to port {port}. HyperShift reads the type only when it creates the ingress, so oooi does not know which port is right.",
 		Fix: "If the IngressController of the hosted cluster has type HostNetwork, delete the Service. If not, remove the type from " +
 			"spec.operatorConfiguration of the HostedCluster."})
+	IngressPortInUse = declare("IngressPortInUse", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "The HostedCluster sets type HostNetwork for its ingress, with port {port}. On each node, the proxy to the API server has this port.",
+		Effect: "No node runs the ingress, so {name} does not work. The console and ingress operators of the hosted cluster stay degraded.",
+		Fix:    "Create the cluster with another port for the ingress, or for the proxy (spec.networking.apiServer.port)."})
 	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The ingress also serves {names}, but annotation dns-records has only {name}.",
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",

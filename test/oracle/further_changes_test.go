@@ -144,6 +144,8 @@ spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 31443}, 
 	}
 	add("the ingress is on the ports of nodes, and a Service has another port", object{"type": "HostNetwork"}, service)
 	named("blue-apps") // HyperShift's setting may be a new one, which it does not read.
+	add("the ingress is on a port of nodes that the API has, too", object{"type": "HostNetwork"}, func(w *world) { set(w.hosted(), 443, "spec", "networking", "apiServer", "port") })
+	named("443")
 	add("the ingress is on node ports", object{"type": "NodePortService"}, none)
 	add("the ingress is on node ports, and a Service has it", object{"type": "NodePortService"}, service)
 	// Edges do not speak it, so a problem names the ingress also where they connect to it.
