@@ -30,7 +30,7 @@ func TestVMsKeepTheirNetwork(t *testing.T) {
 		cause    problem.Cause
 		says     []string
 	}{
-		"another VLAN":                        {was, bridged("vlan100", 200, 1500, "1-b"), problem.PinnedNADMoved, []string{"now means bridge br1 vlan 200", "remain on bridge br1 vlan 100", "back to bridge br1 vlan 100", "delete all VMs"}},
+		"another VLAN":                        {was, bridged("vlan100", 200, 1500, "1-b"), problem.PinnedNADMoved, []string{"now defines bridge br1 vlan 200", "remain on bridge br1 vlan 100", "back to bridge br1 vlan 100", "delete all VMs"}},
 		"another type":                        {was, with(func(a *network.Attachment) { a.Kind, a.Layer2, a.ConfigHash = "macvlan", "macvlan br1 vlan 0", "1-b" }), problem.PinnedNADMoved, []string{"macvlan br1 vlan 0"}},
 		"an unknown one":                      {was, with(func(a *network.Attachment) { a.Layer2, a.ConfigHash = "", "1-b" }), problem.PinnedNADMoved, []string{"type bridge"}},
 		"another MTU":                         {was, with(func(a *network.Attachment) { a.MTU, a.ConfigHash = 9000, "1-b" }), problem.PinnedNADChanged, []string{"now has MTU 9000", "keep MTU 1500", "back to MTU 1500"}},

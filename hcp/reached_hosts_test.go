@@ -98,9 +98,10 @@ func release(image string) change {
 // Everything that nodes need of the control plane in reaching, and the console of the ingress.
 const controlPlane = "api.blue.example.com,.apps.mgmt.example.com,.apps.blue.example.com"
 
-// proxied returns a change: the hosted cluster has a proxy on its network, for all but noProxy.
+// proxied returns a change: the hosted cluster has a proxy on its network, for all but noProxy, and a Ready node.
 func proxied(noProxy string) change {
 	return func(o *hcp.Objects) {
+		running(o)
 		o.HostedCluster.Spec.Configuration.Proxy = &configv1.ProxySpec{HTTPProxy: "http://192.168.100.8:3128", HTTPSProxy: "http://192.168.100.8:3128", NoProxy: noProxy}
 	}
 }

@@ -32,8 +32,7 @@ var (
 		Effect: "The second entry of spec.networking.machineNetwork ({found}) is not used, because it does not name a network.",
 		Fix:    "Set {where}."})
 	NetworkCIDRByName = declare("NetworkCIDRByName", Entry{Reason: CIDRMissing, Severity: SeverityInfo,
-		What: "CIDR {cidr} of the HostedCluster applies to network {network}, because NodePool {nodePool} comes before " +
-			"{otherNodePool} by its name.",
+		What:   "CIDR {cidr} of the HostedCluster applies to network {network}, because NodePool {nodePool} comes before {otherNodePool} by its name.",
 		Effect: "The network of the oldest NodePool gets that CIDR, but the creation times do not show which NodePool is older.",
 		Fix:    "To choose the network, set annotation {keys} on the HostedCluster."})
 	EdgeAddressCount = declare("EdgeAddressCount", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
@@ -101,8 +100,7 @@ var (
 		What: "MAC {mac} has two reservations on network {network}.",
 		Fix:  "Remove one of the two reservations."})
 	VMsExceedDHCPRange = declare("VMsExceedDHCPRange", Entry{Reason: RangeTooSmall, Severity: SeverityWarning, Mistake: true,
-		What: "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, " +
-			"counting those that an update adds.",
+		What:   "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, counting those that an update adds.",
 		Effect: "VMs get no address when all DHCP addresses are assigned.",
 		Fix:    "Set a larger annotation dhcp-range, or lower the limits of the NodePools."})
 	DHCPRangeEmpty = declare("DHCPRangeEmpty", Entry{Reason: RangeTooSmall, Severity: SeverityError,

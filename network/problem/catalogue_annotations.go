@@ -27,8 +27,7 @@ var (
 		Fix:  "Remove one of the two entries."})
 	HostInManagementCluster = declare("HostInManagementCluster", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
 		What: "Annotation {key} of {subject} names {value}, which is inside the management cluster.",
-		Fix: "Set a host outside of it. A Service of the control plane namespace is published with annotation publish " +
-			"on the Service."})
+		Fix:  "Set a host outside of it. A Service of the control plane namespace is published with annotation publish on the Service."})
 	HostInHostedCluster = declare("HostInHostedCluster", Entry{Reason: AnnotationInvalid, Severity: SeverityError, Subject: "object",
 		What:   "Annotation {key} of {subject} names {value}, which is a name inside the hosted cluster.",
 		Effect: "Clients of the hosted API server send such names as TLS server names.",
@@ -87,9 +86,8 @@ var (
 		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but their annotations {keys} differ.",
 		Fix:  "Set the annotations on the HostedCluster, or set the same values on both NodePools."})
 	NodePoolValuesDiffer = declare("NodePoolValuesDiffer", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
-		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but annotation {key} is " +
-			"{value} and {otherValue}.",
-		Fix: "Set annotation {key} on the HostedCluster, or set the same value on both NodePools."})
+		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but annotation {key} is {value} and {otherValue}.",
+		Fix:  "Set annotation {key} on the HostedCluster, or set the same value on both NodePools."})
 	NodePoolOverridesOthers = declare("NodePoolOverridesOthers", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
 		What: "Annotation {key} of network {network} is {value} for NodePool {nodePools}. For NodePool {otherNodePool} on the " +
 			"same network, {otherValue} of the HostedCluster applies.",

@@ -54,10 +54,9 @@ var (
 		Effect: "CIDR {cidr} and edge addresses {addresses} remain until no VM uses the network.",
 		Fix:    "To keep them, set {cidr} again ({where})."})
 	PinnedCIDRChanged = declare("PinnedCIDRChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What: "Network {network} is in use, so its addresses cannot change.",
-		Effect: "The new CIDR {wanted} takes effect when no VM uses the network. Until then, {cidr} with edge addresses " +
-			"{addresses} remains.",
-		Fix: "To cancel the change, set the CIDR back to {cidr} ({where})."})
+		What:   "Network {network} is in use, so its addresses cannot change.",
+		Effect: "The new CIDR {wanted} takes effect when no VM uses the network. Until then, {cidr} with edge addresses {addresses} remains.",
+		Fix:    "To cancel the change, set the CIDR back to {cidr} ({where})."})
 	PinnedAddressesChanged = declare("PinnedAddressesChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Network {network} is in use, so its addresses cannot change.",
 		Effect: "The new edge addresses {wanted} take effect when no VM uses the network.",
@@ -144,10 +143,9 @@ var (
 		Effect: "This edge gives new VMs no address. VMs that have an address keep it.",
 		Fix:    "Check quotas, policies and rights for Leases in the namespace of the hosted control plane."})
 	EdgeRenewalsUnwritten = declare("EdgeRenewalsUnwritten", Entry{Reason: LeasesNotWritten, Severity: SeverityWarning,
-		What: "Edge {edge} of network {network} has failed to write renewed leases since {since}: {error}.",
-		Effect: "VMs that have an address keep it until {until} at least. Then they lose it, one after the other. " +
-			"This edge gives new VMs no address.",
-		Fix: "Before {until}, check policies and rights for Leases in the namespace of the hosted control plane, and the API server."})
+		What:   "Edge {edge} of network {network} has failed to write renewed leases since {since}: {error}.",
+		Effect: "VMs that have an address keep it until {until} at least. Then they lose it, one after the other. This edge gives new VMs no address.",
+		Fix:    "Before {until}, check policies and rights for Leases in the namespace of the hosted control plane, and the API server."})
 	DHCPServerOfVM = declare("DHCPServerOfVM", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
 		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of VM {vm}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
@@ -161,9 +159,8 @@ var (
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
 		Fix:    "Find the host with this address on the VLAN, and stop its DHCP server."})
 	SharedAddresses = declare("SharedAddresses", Entry{Reason: NetworkShared, Severity: SeverityError,
-		What: "Addresses {addresses} of network {network} are already used by hosted cluster {hostedCluster}, which " +
-			"takes precedence.",
-		Fix: "Set {keys} to free addresses. If no address is free, first set a smaller dhcp-range on {hostedCluster}."})
+		What: "Addresses {addresses} of network {network} are already used by hosted cluster {hostedCluster}, which takes precedence.",
+		Fix:  "Set {keys} to free addresses. If no address is free, first set a smaller dhcp-range on {hostedCluster}."})
 	SharedAddressesByName = declare("SharedAddressesByName", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} wants the same addresses {addresses} of network {network}.",
 		Effect: "Creation times do not say which cluster is older, so the names decide: {hostedCluster} takes precedence.",

@@ -65,8 +65,7 @@ var (
 		What: "{subject} keeps its previous version until {peer} is ready.",
 		Fix:  "To replace it anyway, delete Deployment {deployment}."})
 	UpdateWaits = declare("UpdateWaits", Entry{Reason: UpdatePending, Severity: SeverityInfo,
-		What: "The edges run another release of oooi than the operator, which updates hosted clusters in waves. Wave {wave} of {waves} " +
-			"is in progress.",
+		What:   "The edges run another release of oooi than the operator, which updates hosted clusters in waves. Wave {wave} of {waves} is in progress.",
 		Effect: "The edges serve as before until it is the turn of this cluster."})
 	UpdateStopped = declare("UpdateStopped", Entry{Reason: UpdatePending, Severity: SeverityWarning,
 		What:   "The edges run another release of oooi than the operator. The update is stopped, because edges of other clusters fail with it.",
@@ -176,13 +175,11 @@ var (
 	BootWithoutIgnition = declare("BootWithoutIgnition", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} on network {network} got no connection to Ignition since {since}.",
 		Effect: "They do not get their configuration, so they do not become nodes.",
-		Fix: "Check the health of ignition-server-proxy in the output of oooi status. If it has no fault, oooi check --from-network finds " +
-			"the cause."})
+		Fix:    "Check the health of ignition-server-proxy in the output of oooi status. If it has no fault, oooi check --from-network finds the cause."})
 	BootWithoutAPI = declare("BootWithoutAPI", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} on network {network} reached Ignition at {since}, but not the API server.",
 		Effect: "They do not become nodes.",
-		Fix: "Look at the console of such a VM. It pulls the image of its operating system first, so check that annotation allowed-hosts has its " +
-			"registry."})
+		Fix:    "Look at the console of such a VM. It pulls the image of its operating system first, so check that annotation allowed-hosts has its registry."})
 	BootWithoutKonnectivity = declare("BootWithoutKonnectivity", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} on network {network} reached the API server at {since}, but no konnectivity agent has connected from these VMs.",
 		Effect: "They may not be Ready, and kubectl logs and exec fail for them.",

@@ -205,9 +205,8 @@ var (
 		Effect: "Service {service} is not fully published, nor are {count} newer Services.",
 		Fix:    "Remove annotation publish from some of them."})
 	PublishedIsIngress = declare("PublishedIsIngress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
-		What: "Service {service} is not published at {at}, because it is the ingress of the hosted cluster, which is " +
-			"served as *.apps.",
-		Fix: "Remove annotation publish from it."})
+		What: "Service {service} is not published at {at}, because it is the ingress of the hosted cluster, which is served as *.apps.",
+		Fix:  "Remove annotation publish from it."})
 	PublishedByHostedCluster = declare("PublishedByHostedCluster", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
 		What:   "Service {service} is not published, because it is a copy of Service {hostedService} of the hosted cluster.",
 		Effect: "Users of the hosted cluster cannot publish endpoints to its nodes.",

@@ -31,9 +31,8 @@ var (
 		Effect: "oooi uses only the version in {file}.",
 		Fix:    "Keep one of the two. If they are for different management clusters, run oooi once for each of these."})
 	PodNetworkAttached = declare("PodNetworkAttached", Entry{Reason: NetworkMissing, Severity: SeverityWarning, Mistake: true,
-		What: "VMs of NodePool {nodePools} boot from the pod network, because attachDefaultNetwork is not false.",
-		Effect: "Network {network} is not served: it has no CIDR of its own, and machineNetwork applies only to a network that " +
-			"VMs boot from.",
+		What:   "VMs of NodePool {nodePools} boot from the pod network, because attachDefaultNetwork is not false.",
+		Effect: "Network {network} is not served: it has no CIDR of its own, and machineNetwork applies only to a network that VMs boot from.",
 		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false. To serve {network} as an " +
 			"additional network, set {where} instead."})
 	NetworkNotNamed = declare("NetworkNotNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
@@ -69,8 +68,7 @@ var (
 		Fix:    "Use fewer NodePools, or name fewer networks in each."})
 	NADNameInvalid = declare("NADNameInvalid", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What: "NodePool {nodePools} names network \"{nad}\", which has an invalid {part}.",
-		Fix: "Name a NetworkAttachmentDefinition as [namespace]/[name], such as {example}. Use lower case letters, " +
-			"digits and dashes."})
+		Fix:  "Name a NetworkAttachmentDefinition as [namespace]/[name], such as {example}. Use lower case letters, digits and dashes."})
 	NADNotFound = declare("NADNotFound", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} does not exist, but NodePool {nodePools} names it.",
 		Fix:  "Create it with a supported type: {types}."})
@@ -171,8 +169,7 @@ var (
 	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes does not add the routes that edges need.",
 		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
-		Fix: "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of " +
-			"type bridge for the network."})
+		Fix:    "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of type bridge for the network."})
 	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
 		Effect: "VMs of NodePool {nodePools} get a second default route and DNS server there.",

@@ -114,7 +114,7 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies bytes until from returns io.EOF, which is no error. read is the error of from, and write that of to.
+// pump copies bytes until from returns io.EOF. read is the error of from, and write that of to.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

@@ -242,7 +242,7 @@ func TestPlanIsWhatTheOperatorDoes(t *testing.T) {
 		"one control plane for two":  {stdin: strings.ReplaceAll(object("HostedCluster", "a-b", "network: auto")+object("HostedCluster", "b", "network: auto"), "  namespace: clusters\n  name: b\n", "  namespace: clusters-a\n  name: b\n"), code: 2, want: []string{"HostedCluster clusters/a-b: nodes will not become Ready", "Namespace clusters-a-b is the control plane namespace of hosted cluster clusters-a/b, too.", "HostedCluster clusters-a/b: not created yet"}},
 		"another VLAN":               {stdin: edited, code: 0, want: []string{"(bridge, VLAN 200)"}},
 		"another VLAN for what runs": {stdin: edited + inForce(string(running)), code: 0,
-			want: []string{"(bridge, VLAN 100)", "now means bridge br1 vlan 200"}, not: "(bridge, VLAN 200)"},
+			want: []string{"(bridge, VLAN 100)", "now defines bridge br1 vlan 200"}, not: "(bridge, VLAN 200)"},
 		"an unreadable plan in force": {stdin: served + inForce("'{'"), code: 2, want: []string{"nothing is applied", "unreadable"}},
 		// Whether VMs run is unknown, so what runs does not move.
 		"a new CIDR, VMs unknown": {stdin: withoutVMs(moved) + inForce(string(running)), code: 2,
