@@ -76,7 +76,7 @@ var (
 
 var (
 	DNSQuestions = counter(DNS, "oooi_dns_questions_total",
-		"Answered queries. Label view is vms, clients (of client networks) or pods (of the management cluster). Label by is the source of the answer: plan, cache, upstream, stale (an expired answer) or none (refused).", "view", "by", "rcode")
+		"Answered queries. Label view is vms, clients (of client networks) or pods (of the management cluster). The source of the answer is in label by: plan, cache, upstream, stale (an expired answer) or none (refused).", "view", "by", "rcode")
 	DNSAnswerSeconds = histogram(DNS, "oooi_dns_answer_seconds",
 		"Time from a query to its answer, as a histogram.", []float64{.00001, .0001, .001, .01, .05, .1, .5, 1, 2, 5}, "by")
 	DNSUpstreamQuestions = counter(DNS, "oooi_dns_upstream_questions_total",

@@ -9,7 +9,7 @@ var (
 		Fix: "Publish OAuth with a host name, set routingViaHost in OVN-Kubernetes, or route {address} from the gateway " +
 			"to the next-hop VIP."})
 	TimeServersMissing = declare("TimeServersMissing", Entry{Reason: NTPMissing, Severity: SeverityWarning,
-		What:   "Annotation services leaves out ntp on networks without a gateway ({networks}), so VMs there have no time server.",
+		What:   "The value ntp is missing in annotation services for networks without a gateway ({networks}), so VMs there have no time server.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
 			"If VMs use the time of their hosts, no action is needed."})

@@ -101,7 +101,7 @@ var (
 		Meaning: "Another host uses an address that edges need or that DHCP assigns. Before the first edge starts, oooi repeats " +
 			"its check every 10 s. Running edges report such a host for up to one hour after they last saw it. On bridge " +
 			"networks, localnet networks with CRI-O, and networks with one edge, running edges do not see every host that " +
-			"uses their VIPs. There, oooi check --from-network finds such hosts."})
+			"uses their VIPs. There, oooi check --from-network finds such hosts. Remove the host, or set other addresses."})
 	AddressesExhausted = reason("AddressesExhausted", Traits{Rank: PreventsNodes, AboutEdges: true, Follows: true,
 		Meaning: "A DHCP client got no address, because no address of the DHCP range is free. An address stays assigned for " +
 			"up to one lease time after its lease ends. If its VM is deleted, the address becomes free earlier. The problem " +
@@ -165,7 +165,7 @@ var (
 			"through the HTTPS proxy of the hosted cluster, unless noProxy lists these hosts."})
 
 	NTPMissing = reason("NTPMissing", Traits{Rank: Hint,
-		Meaning: "VMs cannot reach a time server: annotation services leaves out ntp, or annotation ntp-servers names servers " +
+		Meaning: "VMs cannot reach a time server: ntp is missing in annotation services, or annotation ntp-servers names servers " +
 			"that VMs cannot reach."})
 	ClockUnsynchronized = reason("ClockUnsynchronized", Traits{Rank: Hint, AboutEdges: true,
 		Meaning: "Edges serve the time of the management cluster node on which they run, and no program synchronizes the clock of " +

@@ -106,14 +106,14 @@ annotation on the HostedCluster enables it:
 | Which annotations do I need? | [Only one: network](annotations.md#common) |
 | How do I publish the API server? Do I need OpenShift's router? | [Publish the control plane](publish.md) |
 | The VLAN already has a DHCP server. What do I set? | [An existing VLAN](existing-vlan.md#an-existing-vlan) |
-| How do VMs pull images from my registry, or through my HTTP proxy? | [A mirror for images](existing-vlan.md#a-mirror-for-images), [through an HTTP proxy](networks.md#through-an-http-proxy) |
+| How do VMs pull images from my registry, or through my HTTP proxy? | [Allowed hosts](networks.md#allowed-hosts), [a mirror on the VLAN](existing-vlan.md#a-mirror-for-images), [through an HTTP proxy](networks.md#through-an-http-proxy) |
 | How many VMs and connections does an edge serve? | [Limits](networks.md#limits) |
 | How does a bastion outside of the VLAN reach the API server? | [Who reaches what](publish.md#who-reaches-what), or [through the router of the VLAN](clients.md#through-the-router) |
 | How does a CI pipeline check annotations? | [Check files in a pipeline](gitops.md#check-files-in-a-pipeline) |
 | Which rights does a tenant need? | [Who needs which rights](annotations.md#who-needs-which-rights) |
 | Can a tenant or a VM harm others? | [Who can do what](security.md#who-can-do-what) |
 | Can nodes boot? | The first command of [Troubleshooting](troubleshooting.md) |
-| What happens when the node of an edge is drained? | [Drained and rebooted nodes](restore.md#drained-and-rebooted-nodes) |
+| What happens when the node of an edge is drained? | [Drains and other events](restore.md) |
 | What do I do after a restore with Velero? | [Restored from a backup](restore.md#restored-from-a-backup) |
 | How do I uninstall oooi, and keep the nodes? | [Keep the edges](install.md#keep-the-edges) |
 `
