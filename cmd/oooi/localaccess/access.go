@@ -112,7 +112,8 @@ oooi exits with the code of COMMAND, or with 126 or 127 if it cannot start it.`,
 	return c
 }
 
-// arguments sets the name and the command from args. dash is how many of args precede "--", or -1 if there is no "--".
+// arguments sets the name and the command from args. dash is the number of arguments that precede "--". -1: there is no
+// "--".
 func (a *accessRequest) arguments(args []string, dash int) (err error) {
 	names := args
 	if dash >= 0 {

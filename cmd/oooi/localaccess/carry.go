@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// silentWithin is how long the local end may send nothing after the destination has closed its direction. Without data, it
-// is unknown whether the destination still receives.
+// silentWithin applies once the destination has closed its direction. It limits the time without data from the
+// local end. Without data, it is unknown whether the destination still receives.
 const silentWithin = 10 * time.Second
 
 type tunnel struct {
 	net.Conn
-	// over is closed when both directions have ended. Nil: the tunnel cannot report that.
+	// Channel over is closed when both directions have ended. Nil: the tunnel cannot report that.
 	over <-chan struct{}
 }
 
 type localEnd struct {
 	in  io.Reader
 	out io.Writer
-	// closeOut closes out. in stays open.
+	// closeOut closes field out. Field in stays open.
 	closeOut func() error
 }
 
@@ -114,7 +114,8 @@ func carry(ctx context.Context, t tunnel, local localEnd) error {
 	}
 }
 
-// pump copies bytes until from returns io.EOF. read is the error of from, and write that of to.
+// pump copies bytes until io.EOF. Parameter from is the source, and parameter to the destination. Result read is an
+// error of the source other than io.EOF, and result write an error of the destination.
 func pump(to io.Writer, from io.Reader) (read, write error) {
 	b := make([]byte, 32<<10)
 	for {

@@ -28,11 +28,12 @@ import (
 var accessPage = command.Docs + "management-access.md"
 
 const (
-	// edgeReachedWithin is how long the API server may take to connect to an edge.
+	// edgeReachedWithin limits the time in which the API server must connect to an edge.
 	edgeReachedWithin = 5 * time.Second
-	// edgeAnswersWithin is how long an edge may take to answer. It dials a destination for at most 3 seconds.
+	// edgeAnswersWithin limits the time in which an edge must answer. An edge dials a destination for at most 3 seconds.
 	edgeAnswersWithin = 5 * time.Second
-	// failedFor is how long a failed edge is tried only after all others. It ends earlier if the edge answers.
+	// failedFor is the time during which a failed edge is tried only after all others. If the edge answers, this time
+	// ends.
 	failedFor = time.Minute
 )
 
@@ -45,7 +46,7 @@ type accessEdge struct {
 	ready bool
 }
 
-// accessEdges returns those of pods that have an access proxy, sorted by name.
+// accessEdges returns those edges in parameter pods that have an access proxy, sorted by the name of the pod.
 func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 	for _, p := range pods {
 		if p.DeletionTimestamp != nil {
@@ -66,8 +67,9 @@ func accessEdges(pods []corev1.Pod) (out []accessEdge) {
 	return out
 }
 
-// usable returns those of all that are Ready and on network on. An empty on selects every network. pods is the number of
-// all edges, also of those without an access proxy. An error says why no edge is usable, and what to do.
+// usable returns the edges in parameter all that are Ready and on the network in parameter on. If on is empty, it
+// selects every network. Parameter pods is the number of edges with or without an access proxy. An error says why no
+// edge is usable, and what to do.
 func usable(name client.ObjectKey, pods int, all []accessEdge, on string) (out []accessEdge, err error) {
 	var networks []string
 	for _, e := range all {
@@ -97,8 +99,8 @@ type edgePool struct {
 	find func(ctx context.Context) ([]accessEdge, error)
 	// reach opens a connection to the access proxy of an edge.
 	reach func(ctx context.Context, e accessEdge) (net.Conn, error)
-	// left is called when a tunnel was opened through edge used, after the edges in failed have failed. Nil: nothing is
-	// called.
+	// Function left reports that a tunnel was opened through edge used, after the edges in parameter failed have
+	// failed. Nil: nothing is reported.
 	left func(failed []accessEdge, why error, used accessEdge)
 
 	mu sync.Mutex
@@ -164,8 +166,8 @@ func (p *edgePool) next(network string, tried []accessEdge) (accessEdge, bool) {
 
 var errNoEdge = errors.New("no edge of the network is Ready")
 
-// open opens a tunnel to address through the first network that opens this destination. If no edge of one network answers
-// and the others refuse, it returns the error of the former: that network may open the destination.
+// open opens a tunnel to address through the first network that opens this destination. If no edge of network A answers,
+// and other networks refuse, open returns the error of network A, which may open the destination.
 func (p *edgePool) open(ctx context.Context, d dial.Dialer, address string) (tunnel, error) {
 	var lost, closed error
 	for _, network := range p.networks() {

@@ -28,7 +28,7 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 )
 
-// faultWithin is how long to wait for the reason why a connection ended. The reason arrives on another stream.
+// faultWithin limits the wait for the reason why a connection ended. The reason arrives on another stream.
 const faultWithin = 200 * time.Millisecond
 
 var errEdgeLost = errors.New("the connection to the edge is lost")
@@ -130,7 +130,8 @@ func (s *statusOf) RoundTrip(r *http.Request) (*http.Response, error) {
 type forwarded struct {
 	streams httpstream.Connection
 	data    httpstream.Stream
-	// over is closed when the other side has closed both directions. fault then says why. Empty: no error ended them.
+	// Channel over is closed when the other side has closed both directions. fault then says why. Empty: no error ended
+	// them.
 	over  chan struct{}
 	fault string
 
@@ -168,8 +169,8 @@ func newForwarded(streams httpstream.Connection, port uint16) (*forwarded, error
 // Over returns a channel that is closed when both directions of the connection have ended.
 func (c *forwarded) Over() <-chan struct{} { return c.over }
 
-// Read implements net.Conn. It returns io.EOF if the other side has closed its direction, and another error if the
-// connection is lost.
+// Read implements net.Conn. If the other side has closed its direction, it returns io.EOF. If the connection is
+// lost, it returns another error.
 func (c *forwarded) Read(b []byte) (int, error) {
 	n, err := c.data.Read(b)
 	if err != io.EOF {

@@ -20,7 +20,7 @@ const (
 	// exitNotExecutable and exitNotFound are the exit codes for a command that cannot be started, as in POSIX shells.
 	exitNotExecutable = 126
 	exitNotFound      = 127
-	// exitSignal plus the number of a signal is the exit code if the signal ended the command.
+	// exitSignal is added to the number of the signal that ended the command. The sum is the exit code.
 	exitSignal = 128
 )
 
@@ -40,7 +40,7 @@ func proxyEnvironment(environment []string, proxy string) (out []string) {
 }
 
 // runThrough runs program with the URL proxy in its environment, and returns its exit code as an ExitError. It forwards
-// signals that oooi receives to program, except Ctrl-C on a terminal, which reaches both.
+// signals that oooi receives to program, except Ctrl-C on a terminal, which sends it to program as well.
 func runThrough(program []string, proxy string, in io.Reader, out, complaints io.Writer) error {
 	c := exec.Command(program[0], program[1:]...)
 	c.Env, c.Stdin, c.Stdout, c.Stderr = proxyEnvironment(os.Environ(), proxy), in, out, complaints

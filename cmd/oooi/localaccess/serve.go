@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// callerSendsWithin is how long a local program may take to send the request line and headers. longestRequest is their
-	// largest size in bytes.
+	// callerSendsWithin limits the time in which a local program must send the request line and headers. longestRequest
+	// limits their size in bytes.
 	callerSendsWithin = 10 * time.Second
 	longestRequest    = 8 << 10
 )
@@ -34,7 +34,7 @@ type localProxy struct {
 	// ctx ends all tunnels when it ends.
 	ctx  context.Context
 	open opener
-	// refused is called with each destination to which no tunnel could be opened.
+	// Function refused is called with each destination to which no tunnel could be opened.
 	refused func(address string, err error)
 	forward *httputil.ReverseProxy
 }
