@@ -41,7 +41,7 @@ type ArchiveIndex struct {
 	Unread  []Unread  `json:"unread,omitempty"`
 }
 
-// An Unread is what one request could not read: objects of one kind, or a log.
+// An Unread describes objects of one kind, or a log, that one request could not read.
 type Unread struct {
 	// Group and Kind are those of the objects, or empty for a log. Namespace is empty if the request was for all namespaces.
 	Group     string `json:"group,omitempty"`
@@ -78,9 +78,9 @@ type Archive struct {
 	Objects map[string][]manifest.Object
 }
 
-// ReadArchive reads directories that must-gather wrote, or any files with objects. File - is stdin. read parses each file,
-// and scheme has the types that Get and List return. Without an index, the time is now, and objects that are not in the
-// files do not exist. The faults name parts of files that were not read.
+// ReadArchive reads directories that must-gather wrote, or any files with objects. File - is stdin. Parameter read parses
+// each file, and scheme has the types that Get and List return. Without an index, the time is now, and objects that are
+// not in the files do not exist. The faults name parts of files that were not read.
 func ReadArchive(stdin io.Reader, files []string, read Reading, scheme *runtime.Scheme) (Archive, []manifest.Fault, error) {
 	a := Archive{scheme: scheme, Objects: map[string][]manifest.Object{}, Index: ArchiveIndex{Time: time.Now()}}
 	for _, f := range files {
@@ -189,7 +189,7 @@ func groupKind(k schema.GroupVersionKind) string {
 	return k.Group + " " + k.Kind
 }
 
-// decode stores the content of o in into, as an object of kind. The API version of o may be another one.
+// decode stores the content of o in parameter into, as an object of this kind. The API version of o may be another one.
 func decode(o manifest.Object, kind schema.GroupVersionKind, into client.Object) error {
 	content := map[string]any{}
 	if err := k8sjson.Unmarshal(o.JSON, &content); err != nil {

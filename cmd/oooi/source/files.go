@@ -22,7 +22,7 @@ type Reading func(file string, content []byte) ([]manifest.Object, []manifest.Fa
 type Files struct {
 	Objects []manifest.Object
 	Faults  []manifest.Fault
-	// Count is how many files were read.
+	// Count is the number of files that were read.
 	Count int
 
 	read Reading
@@ -38,8 +38,8 @@ type Files struct {
 const maxFile = 1 << 30
 
 // ReadFiles reads the files in paths, and every YAML or JSON file below the directories in paths. It reads each file once.
-// Path - is stdin. It follows symbolic links in directories only to files in paths or below them. It returns an error if
-// one of paths cannot be read. Any other error is one of the Faults.
+// Path - is stdin. It follows symbolic links in directories only to files in paths or below them. If a path in parameter
+// paths cannot be read, it returns an error. Any other error is one of the Faults.
 func ReadFiles(stdin io.Reader, paths []string, read Reading) (Files, error) {
 	f := Files{read: read, seen: map[string]bool{}, named: map[string]bool{}}
 	if len(paths) == 0 {

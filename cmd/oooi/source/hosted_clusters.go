@@ -61,8 +61,8 @@ func Find(ctx context.Context, api client.Reader, home, name string) (client.Obj
 	return assumed, nil
 }
 
-// Selected returns the hosted cluster with this name. If name.Name is empty, it returns each that opted in, in the namespace
-// of name or, if that is empty, in all.
+// Selected returns the hosted cluster with this name. If name.Name is empty, it returns the hosted clusters that opted in:
+// those in name.Namespace or, if that is empty too, in all namespaces.
 func Selected(ctx context.Context, api client.Reader, name client.ObjectKey) ([]HostedCluster, error) {
 	if name.Name != "" {
 		u := hcp.NewHostedCluster()

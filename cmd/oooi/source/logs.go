@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// logLines is how many lines are read from the end of each container's log.
+// logLines is the number of lines that are read from the end of each container's log.
 const logLines = 20_000
 
 // A LogReader returns the log of a container. If previous is true, it returns the log of the run before the last restart.

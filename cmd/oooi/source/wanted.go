@@ -39,8 +39,8 @@ func KindOf(group, version, kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 }
 
-// EachOf calls read for the objects of a hosted cluster, and for the NADs that its NodePools name. If hc, the HostedCluster
-// object, is nil, these NADs are unknown and left out. EachOf returns the first error of read.
+// EachOf calls function read for the objects of a hosted cluster, and for the NADs that its NodePools name. If hc, the
+// HostedCluster object, is nil, these NADs are unknown and left out. EachOf returns the first error of function read.
 func EachOf(hc *unstructured.Unstructured, running hcp.LiveCluster, read func(Wanted) ([]unstructured.Unstructured, error)) error {
 	var pools []unstructured.Unstructured
 	for _, w := range wantedOf(running.Namespace, running.ControlPlane) {
@@ -85,7 +85,8 @@ func wantedOf(namespace, controlPlane string) []Wanted {
 	}
 }
 
-// DefinitionsOf selects the NADs that pools, the NodePools of hc, name. If hc is nil, it returns nil.
+// DefinitionsOf selects the NADs that the NodePools of hc name. Parameter pools contains these NodePools. If hc is nil,
+// it returns nil.
 func DefinitionsOf(hc *unstructured.Unstructured, pools []unstructured.Unstructured) (out []Wanted) {
 	if hc == nil {
 		return nil
