@@ -196,8 +196,8 @@ func optedIn(namespace string, clusters []hcp.Objects) bool {
 	})
 }
 
-// alone returns the problems of a that show without a plan. KubeVirt's cloud provider copies Services from the hosted
-// cluster. Such a copy has no problems, because a user of the hosted cluster set its annotations.
+// alone returns the problems of object a that can be found without a plan. KubeVirt's cloud provider copies Services
+// from the hosted cluster. Such a copy has no problems, because a user of the hosted cluster set its annotations.
 func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 	place := settings.Place(a.Kind)
 	if _, copied := a.Labels[settings.LabelHostedService]; copied && place == settings.OnService {
@@ -208,8 +208,8 @@ func alone(a annotated, clusters []hcp.Objects) problem.Problems {
 		settings.Labels(place, name, a.Labels), publishedElsewhere(a, clusters))
 }
 
-// publishedElsewhere returns a problem if a is a Service with the annotation publish that is not in the control plane
-// namespace of any of clusters. Without clusters, it returns nil.
+// publishedElsewhere returns the problem of a Service with annotation publish, object a, outside the control plane
+// namespaces of clusters. There, the annotation has no effect. If clusters is empty, it returns nil.
 func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	inControlPlane := func(o hcp.Objects) bool { return hcp.ControlPlaneNamespace(o.HostedCluster) == a.Namespace }
 	if a.Kind != string(settings.OnService) || a.Namespace == "" || !a.sets(network.KeyPublish) || len(clusters) == 0 || slices.ContainsFunc(clusters, inControlPlane) {
@@ -219,8 +219,9 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": {a.Namespace}}, network.KeyPublish)}
 }
 
-// isFinding reports whether p is a finding. These are problems of annotations, mistakes, and problems that make `oooi plan`
-// fail. A Warning is also a finding if it is about an annotation that one of objects has.
+// isFinding reports whether p is a finding. Findings are problems of annotations, mistakes, and problems that make `oooi
+// plan` fail. If an object in parameter objects has an annotation that a Warning is about, the Warning is also a
+// finding.
 func isFinding(p problem.Problem, objects []annotated) bool {
 	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
 	if ofAnnotations || p.Mistake() || explain.FailsAlone(p) {
@@ -248,9 +249,10 @@ func ofCluster(o hcp.Objects, all []annotated) []annotated {
 	return its
 }
 
-// toChange returns the finding about p, with the object to change. That is the subject of p, if it is one of objects or,
-// for a subject with a namespace, one of all. Else it is the object that sets the first of p's keys that any sets. Else it
-// is the HostedCluster, the first of objects.
+// toChange returns the finding about p, with the object to change. The first choice is the subject of p, if it is in
+// parameter objects. A subject with a namespace may also be in parameter all. The second choice is an object that sets a
+// key of p: a HostedCluster, a NodePool, or the object of a subject of kind Network. The last choice is objects[0], the
+// HostedCluster.
 func toChange(p problem.Problem, objects, all []annotated) finding {
 	about := slices.Clone(objects)
 	if p.Subject.Namespace != "" {

@@ -56,18 +56,18 @@ func (p Planned) write(w io.Writer, output string, first bool) error {
 
 type planner struct{ members []member }
 
-// A member is a hosted cluster of the input. last is its plan in force, or zero if the input has none.
+// A member is a hosted cluster of the input. Field last is its plan in force, or zero if the input has none.
 type member struct {
 	hcp.Objects
 	last     network.Plan
 	problems problem.Problems
 	neighbor hcp.Neighbor
-	// assumed is true if the input has no VMs, so that each network of last counts as in use.
+	// assumed is true if the input has no VMs. Each network of field last then counts as in use.
 	assumed bool
 }
 
-// NewPlanner returns a planner of the hosted clusters in all, whose objects are in dump. permitted are the administrator's
-// --permit flags.
+// NewPlanner returns a planner of the hosted clusters in parameter all, whose objects are in dump. permitted are the
+// administrator's --permit flags.
 func NewPlanner(dump *files.Dump, all []hcp.Objects, permitted network.Permissions) planner {
 	var p planner
 	for _, o := range all {
