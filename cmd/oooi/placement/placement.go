@@ -47,7 +47,8 @@ type Room struct {
 	Lacks corev1.ResourceName
 }
 
-// Free returns the free resources of each node, by name. It ignores the requests of pods for which own returns true.
+// Free returns the free resources of each node, by name. It ignores the requests of pods for which function own returns
+// true.
 func (c Capacity) Free(own func(Pod) bool) map[string]corev1.ResourceList {
 	free := map[string]corev1.ResourceList{}
 	for _, n := range c.Nodes {
@@ -61,7 +62,8 @@ func (c Capacity) Free(own func(Pod) bool) map[string]corev1.ResourceList {
 	return free
 }
 
-// Subtract subtracts taken from left. It ignores resources that left does not contain.
+// Subtract subtracts each resource in parameter taken from the same resource in parameter left. It ignores resources that
+// left does not contain.
 func Subtract(left, taken corev1.ResourceList) {
 	for name, q := range taken {
 		if has, ok := left[name]; ok {
@@ -132,7 +134,7 @@ func CountsOf(why map[string]int) string {
 // namedNodes is the largest number of nodes or VMs that a line names.
 const namedNodes = 3
 
-// LackOf says which resource each of rooms lacks, for the first ones that lack any. Empty: none does.
+// LackOf says which resource a room lacks, for the first rooms that lack one. Empty: no room lacks any.
 func LackOf(rooms []Room) string {
 	var out []string
 	for _, r := range rooms {
@@ -144,7 +146,8 @@ func LackOf(rooms []Room) string {
 	return FirstOf(out)
 }
 
-// FirstOf returns the first namedNodes of all, separated by commas, and how many more there are.
+// FirstOf returns the first elements of parameter all, at most namedNodes, separated by commas. It adds how many more
+// there are.
 func FirstOf(all []string) string {
 	if more := len(all) - namedNodes; more > 0 {
 		all = append(slices.Clone(all[:namedNodes]), fmt.Sprintf("and %d more", more))
