@@ -56,8 +56,8 @@ func (f *ClusterFlags) Named(args []string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// Find returns named with its namespace. If it has none, Find looks for the HostedCluster first in the kubeconfig's
-// namespace, and then in all. An empty name is returned unchanged.
+// Find returns parameter named with its namespace. If named has none, Find looks for the HostedCluster first in the
+// kubeconfig's namespace, and then in all. An empty name is returned unchanged.
 func (f *ClusterFlags) Find(ctx context.Context, api client.Reader, named client.ObjectKey) (client.ObjectKey, error) {
 	if named.Name == "" || named.Namespace != "" {
 		return named, nil

@@ -61,7 +61,7 @@ func (e ExitError) Error() string {
 	return e.err.Error()
 }
 
-// ExitCode returns the exit code of a command that returned err. It writes the text of err to complaints, if there is one.
+// ExitCode returns the exit code of a command that returned err. If err has a text, ExitCode writes it to complaints.
 func ExitCode(err error, complaints io.Writer) int {
 	if err == nil {
 		return 0

@@ -30,7 +30,7 @@ type FormatFlag struct {
 // Add adds the flag to c, with the formats text (the default), JSON and YAML.
 func (f *FormatFlag) Add(c *cobra.Command) { f.AddOf(c, FormatText, formatJSON, formatYAML) }
 
-// AddOf adds the flag to c, with the formats in of. The first is the default.
+// AddOf adds the flag to c, with the formats in parameter of. The first is the default.
 func (f *FormatFlag) AddOf(c *cobra.Command, of ...string) {
 	f.value, f.of = of[0], of
 	c.Flags().VarP(f, "output", "o", "`format` of the output: "+f.Type())
@@ -55,7 +55,7 @@ func (f *FormatFlag) Set(value string) error {
 	return nil
 }
 
-// WriteData writes v as one line of JSON, or as one document of YAML if that is format. A character that is not printable
+// WriteData writes v as one line of JSON or, if format is YAML, as one YAML document. A character that is not printable
 // becomes an escape in JSON, and U+FFFD in YAML.
 func WriteData(w io.Writer, format string, v any) error {
 	text, err := json.Marshal(v)

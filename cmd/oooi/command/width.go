@@ -30,12 +30,13 @@ func WriteText(w io.Writer, text string) error {
 	return err
 }
 
-// gap matches the space between two columns of a line.
+// gap matches the space between two cells of a line.
 var gap = regexp.MustCompile(`\S  +`)
 
-// Wrap breaks lines of text that have more than columns characters, at spaces. Two or more spaces separate the columns of
-// a line. The rest is indented like the line or, if the line has two columns, like the second one. A line with more
-// columns is a row of a table, and is not broken. Wrap never breaks a word. If columns is 0, it returns text.
+// Wrap breaks lines of text at spaces, but never breaks a word. Parameter columns is the largest number of characters of
+// a line. 0: there is no limit. Two or more spaces in a line separate cells. The rest of a broken line is indented like
+// the line or, in a line with two cells, like the second cell. If the second cell begins in the last third of the width,
+// the rest is indented like the line. A line with more than two cells is a row of a table, and is not broken.
 func Wrap(text string, columns int) string {
 	if columns <= 0 {
 		return text
@@ -72,8 +73,8 @@ func wrapLine(out *strings.Builder, line string, indent, columns int) {
 	out.WriteString(line)
 }
 
-// lastSpace returns the position of the last space in line after start and within columns, else of the next space. It
-// returns -1 if there is none.
+// lastSpace returns the position in line of the last space after position start and within the width, parameter
+// columns. If there is none, it returns the position of the next space, or -1.
 func lastSpace(line string, start, columns int) int {
 	at, column := -1, 0
 	for i, r := range line {
