@@ -9,7 +9,8 @@ import (
 )
 
 // user matches the beginning of a URL up to the end of the user's name. inWord matches a password without spaces, with any
-// other character, even one that should be escaped. A quotation mark before a comma or a bracket ends it: that is JSON.
+// other character, even one that should be escaped. A quotation mark before a comma or a bracket ends the password,
+// because the text is then JSON.
 const user, inWord = `(//)[^:@/?#\[\s"']*`, `(?:\\.|[^\s"\\]|"[^,}\]\s])*`
 
 var (
@@ -35,8 +36,8 @@ func withoutCredentials(text string) string {
 	return out.String()
 }
 
-// withoutTokens replaces these by leftOut: values of headers and parameters for tokens, tokens of OpenShift, JWTs, and
-// USER:PASSWORD before @HOST without a scheme.
+// withoutTokens puts leftOut in place of values of headers and parameters for tokens, tokens of OpenShift, and JWTs.
+// It does the same with USER:PASSWORD before @HOST without a scheme.
 func withoutTokens(line string) string {
 	line = header.ReplaceAllString(line, "${1} "+leftOut)
 	line = bearer.ReplaceAllString(line, "${1} "+leftOut)

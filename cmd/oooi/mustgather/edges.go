@@ -37,11 +37,11 @@ const (
 	edgesDir = "edges"
 	// diagnosticsFile has no extension, so that no command reads it as an object.
 	diagnosticsFile = "diagnostics"
-	// askedWithin is how long an edge may take to start the command, to collect its answer and to transfer it.
+	// askedWithin limits the time in which an edge must start the command, collect its answer and transfer it.
 	askedWithin = 3 * wire.DiagnosticsTimeout
-	// askedAtOnce is how many edges are asked at the same time.
+	// askedAtOnce is the number of edges that are asked at the same time.
 	askedAtOnce = 32
-	// maxComplaint is how many bytes of a command's standard error are kept.
+	// maxComplaint limits what is kept of a command's standard error, in bytes.
 	maxComplaint = 500
 )
 
@@ -103,7 +103,8 @@ func (g *Gatherer) askEdges(ctx context.Context) error {
 	return nil
 }
 
-// askEdge returns the answer of the edge in pod without secrets, or nil. fault says what is missing in the answer, and why.
+// askEdge asks the edge in parameter pod. text is the answer without secrets. Nil: there is none. fault says what is
+// missing in the answer, and why.
 func askEdge(ctx context.Context, run commandRunner, pod unstructured.Unstructured) (text []byte, fault string) {
 	running := func(c source.Container) bool { return c.Name == wire.Failover && c.Running }
 	if !slices.ContainsFunc(source.ContainersOf(pod), running) {
@@ -161,8 +162,8 @@ func cleanedText(document []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// A limitedBuffer keeps the first most bytes that are written to it. It is safe for concurrent use, because a stream may
-// still be copied into it while content is called.
+// A limitedBuffer keeps the first bytes that are written to it. Their number is at most that in field most. It is safe
+// for concurrent use, because a stream may still be copied into it while content is called.
 type limitedBuffer struct {
 	most int
 

@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	// logBytes is how many bytes are kept from the end of a log.
+	// logBytes limits the end of a log that is kept, in bytes.
 	logBytes            = 16 << 20
 	objectsDir, logsDir = "objects", "logs"
 	// unnamespaced is the directory of cluster-scoped objects. It is not a valid name of a namespace.
@@ -107,9 +107,9 @@ type Gatherer struct {
 	Run   commandRunner
 	Dir   string
 	Index source.ArchiveIndex
-	// objects and logFiles are how many objects and logs were written.
+	// objects and logFiles are the numbers of objects and logs that were written.
 	objects, logFiles int
-	// edges are the pods of edges that were found. told is how many of them answered.
+	// edges are the pods of edges that were found. told is the number of edges that answered.
 	edges []unstructured.Unstructured
 	told  int
 	// written are the paths of the files of objects that were written.
@@ -144,8 +144,8 @@ func (g *Gatherer) All(ctx context.Context, name client.ObjectKey) error {
 	return g.Index.Write(g.Dir)
 }
 
-// newDirectory creates dir. It returns an error if dir exists and is not empty, because other files would become part of
-// the archive.
+// newDirectory creates dir. If dir exists and is not empty, it returns an error, because other files would become part
+// of the archive.
 func newDirectory(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -293,8 +293,8 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 	return []byte(withoutCredentials(text)), err
 }
 
-// lastLines returns whole lines from the end of r, with at most most bytes. If it omits older lines, it adds a first line
-// that reports it.
+// lastLines returns whole lines from the end of r. Parameter most limits their size in bytes. If lastLines omits older
+// lines, it adds a first line that reports the omission.
 func lastLines(r io.Reader, most int) (string, error) {
 	var text []byte
 	whole, part := true, make([]byte, 64<<10)
