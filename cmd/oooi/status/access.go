@@ -16,15 +16,16 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// An Access is what management-access opens on a network: destinations that pods of the management cluster reach through
-// the access proxy of edges, and load balancers.
+// An Access lists what annotation management-access opens on a network: destinations that pods of the management cluster
+// reach through the access proxy of edges, and load balancers.
 type Access struct {
 	// Proxy is the URL of the access proxy, which accepts HTTP CONNECT. Empty: only load balancers are open.
 	Proxy        string              `json:"proxy,omitempty"`
 	Destinations []statusDestination `json:"destinations"`
-	// Namespaces are those whose pods oooi's or HyperShift's NetworkPolicies admit for certain.
+	// Namespaces are the namespaces whose pods are certainly admitted, by the NetworkPolicies of oooi or of HyperShift.
 	Namespaces []string `json:"namespaces"`
-	// Accounts are the ServiceAccounts whose tokens are accepted, for this audience. Empty: callers need no token.
+	// Accounts are the ServiceAccounts whose tokens are accepted. Empty: callers need no token. Audience is the audience
+	// of the tokens.
 	Accounts []string `json:"accounts"`
 	Audience string   `json:"audience,omitempty"`
 	// LoadBalancers is null if annotation management-access does not open load balancers.
@@ -50,7 +51,7 @@ type statusBalanced struct {
 	// Ports are the node ports.
 	Ports           []uint16       `json:"ports"`
 	ForwardsToEdges explain.Answer `json:"forwardsToEdges"`
-	// Edges are the numbers of the ready edges that report that all Ports are open.
+	// Edges are the numbers of those ready edges that report each port in Ports as open.
 	Edges []int `json:"edges"`
 }
 
@@ -95,7 +96,8 @@ func (f Facts) listen(n network.Network, ports []uint16) []int {
 	return out
 }
 
-// text writes a, or nothing if a is nil. More than manyRows load balancers are listed only if all is true.
+// text writes a. If a is nil, it writes nothing. If there are more than manyRows load balancers and parameter all is
+// false, it lists at most manyRows: those that are not known to forward to edges.
 func (a *Access) text(w io.Writer, all bool) {
 	if a == nil {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// boots returns the VMs of n that edges report as booting for the first time. omitted is how many further VMs that are not
-// nodes yet are in no report, because a report lists at most reported.MaxBoots.
+// boots returns the VMs of n that edges report as booting for the first time. A report lists at most reported.MaxBoots
+// VMs, and counts further ones that are not nodes yet. Result omitted is the largest of these counts.
 func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	var reports []reported.EdgeReport
 	for _, e := range n.Edges {
@@ -40,7 +40,8 @@ func (f Facts) boots(n network.Network) (out []Boot, omitted int) {
 	return out, omitted
 }
 
-// last returns the last step that an edge saw, and its time. If no edge saw one, step is empty, and at is b.Since.
+// last returns the last step that an edge saw, and its time. If no edge saw a step, result step is empty, and result at
+// is b.Since.
 func (b Boot) last() (step network.BootStep, at time.Time) {
 	at = b.Since
 	for _, s := range b.Steps {
@@ -67,7 +68,8 @@ func stepTitle(s network.BootStep) string {
 	return string(s)
 }
 
-// bootTable writes the VMs that are not nodes yet. More than manyRows are listed only if all is true.
+// bootTable writes the VMs that are not nodes yet. If there are more than manyRows and parameter all is false, it lists
+// at most manyRows: those that are late.
 func (n Network) bootTable(w io.Writer, all bool) {
 	var rows, late [][]string
 	for _, b := range n.Boots {

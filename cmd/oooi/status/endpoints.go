@@ -46,8 +46,8 @@ func (f Facts) endpoint(b network.Backend) explain.Answer {
 	return answer
 }
 
-// resolves says whether edges of n resolve the name of b, an allowed host. The answer is Yes if an edge reports that it
-// refuses the host's address, else Unknown: edges report nothing else about the name.
+// resolves says whether edges of n resolve the name of b, an allowed host. If an edge reports that it refuses the
+// host's address, the answer is Yes. Otherwise it is Unknown, because edges report nothing else about the name.
 func (f Facts) resolves(n network.Network, b network.Backend) explain.Answer {
 	for _, e := range n.Edges {
 		if r := f.Reports[wire.EdgeReportLease(n, e).Name]; f.ReadyEdge(n, e) == explain.Yes && slices.Contains(r.RefusedHosts, b.Name) {

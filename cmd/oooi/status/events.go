@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// mostEvents is how many events are shown.
+	// mostEvents limits the number of events that are shown.
 	mostEvents = 5
-	// mostEventsRead is how many events are read in each namespace. The API server does not return the newest ones
-	// first.
+	// mostEventsRead limits the number of events that are read in each namespace. The API server does not return
+	// the newest ones first.
 	mostEventsRead = 1000
-	// mostEventText is how many bytes of an event are shown.
+	// mostEventText limits what is shown of an event, in bytes.
 	mostEventText = 500
 )
 
@@ -49,8 +49,8 @@ func (r *Reader) readEvents(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// recentEvents returns at most mostEvents Warning events about the HostedCluster and its edges, the newest first. Of
-// events that differ only in their time, as after several failed probes, it returns the newest.
+// recentEvents returns at most mostEvents Warning events about the HostedCluster and its edges, the newest first. If
+// events differ only in their time, as after several failed probes, it returns only the newest of them.
 func (f Facts) recentEvents() (out []statusEvent) {
 	for _, e := range f.events {
 		of := e.InvolvedObject

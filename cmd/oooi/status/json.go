@@ -13,7 +13,8 @@ import (
 // statusVersion is the version of the JSON output. Within a version, fields are added, but not renamed or removed.
 const statusVersion = "v1"
 
-// An Output is what `oooi status` writes about one hosted cluster: one line of `oooi status -o json`. Scripts rely on it.
+// An Output is the output of `oooi status` about one hosted cluster: one line of `oooi status -o json`. Scripts rely on
+// it.
 type Output struct {
 	Version      string           `json:"version"`
 	Cluster      string           `json:"cluster"`
@@ -69,8 +70,8 @@ type Network struct {
 	Access *Access `json:"access,omitempty"`
 	// Leases is null if they could not be read.
 	Leases []statusLease `json:"leases"`
-	// Boots are the VMs that edges report as booting for the first time. VMs that are not nodes yet come first. BootsOmitted is
-	// how many further VMs that are not nodes yet are in no report.
+	// Boots are the VMs that edges report as booting for the first time. VMs that are not nodes yet come first.
+	// BootsOmitted is the number of further VMs that are not nodes yet, and that no report lists.
 	Boots        []Boot `json:"boots,omitempty"`
 	BootsOmitted int    `json:"bootsOmitted,omitempty"`
 }
@@ -100,8 +101,8 @@ type Edge struct {
 	Address    netip.Addr     `json:"address"`
 	Ready      explain.Answer `json:"ready"`
 	CarriesVMs explain.Answer `json:"carriesVMs"`
-	// Level is what the edge reports: nothing, serves (its servers answer) or reaches (it also reaches the API server).
-	// Empty: unknown.
+	// Level is the level in the edge's report: nothing, serves (its servers answer) or reaches (it also reaches the API
+	// server). Empty: unknown.
 	Level string `json:"level,omitempty"`
 	// NotServing says why the edge is not ready. Empty: it is ready, or that is unknown.
 	NotServing string `json:"notServing,omitempty"`

@@ -67,7 +67,8 @@ func Read(ctx context.Context, api client.Reader, hc source.HostedCluster) (Fact
 	return r.Facts, r.readSettings(ctx, hc.Object)
 }
 
-// misses records a missing right in r.unread, and returns nil. It returns any other error. what names the objects.
+// misses records a missing right in r.unread, and returns nil. It returns any other error. Parameter what names the
+// objects.
 func (r *Reader) misses(what string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -192,7 +193,7 @@ func notRunning(p *corev1.Pod) string {
 	return "the pod is Pending. Its images: " + strings.Join(slices.Compact(images), ", ")
 }
 
-// ReadLeases reads the DHCP leases and the reports of edges. Both are Lease objects.
+// ReadLeases reads the Lease objects that contain DHCP leases and reports of edges.
 func (r *Reader) ReadLeases(ctx context.Context) error {
 	var list coordinationv1.LeaseList
 	err := r.API.List(ctx, &list, client.InNamespace(r.ControlPlane), client.MatchingLabels(wire.OwnedLabels()))

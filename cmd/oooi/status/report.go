@@ -62,8 +62,8 @@ type Facts struct {
 	Slices []discoveryv1.EndpointSlice
 	// Led says for each Service of the control plane, by name, whether it forwards to edges. Nil: unknown.
 	Led map[string]bool
-	// events are those of the HostedCluster's and of the control plane's namespace, also about other objects than edges.
-	// eventsUnread says in sentences which events could not be read.
+	// events are the events in the namespaces of the HostedCluster and of the control plane. Some are about objects
+	// other than the HostedCluster and edges. eventsUnread says in sentences which events could not be read.
 	events       []corev1.Event
 	eventsUnread []string
 	// unread says in sentences what could not be read.
@@ -84,7 +84,7 @@ const (
 	StateWithoutEndpoint
 )
 
-// OutputOf returns the output for f at the time now.
+// OutputOf returns the output for f. Parameter now is the current time.
 func OutputOf(f Facts, now time.Time) Output {
 	f = f.WithoutOldReports(now).counting(now)
 	r := Output{
@@ -136,8 +136,9 @@ func OutputOf(f Facts, now time.Time) Output {
 // oldReport is the age from which a report is ignored. Edges renew it every two minutes.
 const oldReport = 5 * time.Minute
 
-// WithoutOldReports returns f without the reports that are older than oldReport at the time now. An edge does not renew its
-// report if it cannot reach the management cluster's API server, or if its failover agent hangs.
+// WithoutOldReports returns f without the reports that are older than oldReport. Parameter now is the current time. If
+// an edge cannot reach the management cluster's API server, or if its failover agent hangs, it does not renew its
+// report.
 func (f Facts) WithoutOldReports(now time.Time) Facts {
 	f.Reports = maps.Clone(f.Reports)
 	maps.DeleteFunc(f.Reports, func(name string, _ reported.EdgeReport) bool {
@@ -147,8 +148,8 @@ func (f Facts) WithoutOldReports(now time.Time) Facts {
 	return f
 }
 
-// silentSince returns when the report in the Lease with this name was last renewed, if WithoutOldReports removed it. Else
-// it returns zero.
+// If WithoutOldReports removed the report in the Lease with this name, silentSince returns when the report was last
+// renewed. Otherwise it returns zero.
 func (f Facts) silentSince(name string) time.Time {
 	if _, current := f.Reports[name]; current {
 		return time.Time{}
@@ -183,8 +184,8 @@ func (f Facts) boot(r Output) statusAnswer {
 	return answer
 }
 
-// contradiction compares an operator's status that says that nodes boot with edges and Services. If they contradict it,
-// it returns another answer and true.
+// contradiction is called if the operator's status says that nodes boot. If edges or Services contradict the status, it
+// returns another answer and true.
 func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	for _, n := range networks {
 		if n.Primary && !slices.ContainsFunc(n.Edges, func(e Edge) bool { return e.Ready != explain.No }) {
@@ -204,7 +205,8 @@ func (f Facts) contradiction(networks []Network) (statusAnswer, bool) {
 	return lacks, lacking
 }
 
-// lacks says whether nodes boot although a backend that they need has no endpoint. ok is false if no such backend is known.
+// lacks looks for a backend that nodes need, but that has no endpoint, or none that edges reach. If there is one, it
+// returns whether nodes boot without this backend. If none is known, ok is false.
 func (f Facts) lacks() (out statusAnswer, ok bool) {
 	for _, n := range f.Plan.Networks {
 		why := map[string]string{}
@@ -230,8 +232,8 @@ func (f Facts) lacks() (out statusAnswer, ok bool) {
 	return out, ok
 }
 
-// mayReach reports whether an edge of n may reach the hosted API server. An edge does not if it is not ready, if its report
-// is too old, or if it reports another level.
+// mayReach reports whether an edge of n may reach the hosted API server. Edges that are not ready do not count. Neither do
+// edges whose report is too old, or contains another level.
 func (f Facts) mayReach(n network.Network) bool {
 	return slices.ContainsFunc(n.Edges, func(e network.Edge) bool {
 		name := wire.EdgeReportLease(n, e).Name
@@ -252,8 +254,8 @@ func (f Facts) dark(n network.Network) problem.Problems {
 	return reported.EdgesReachNoEndpoint(n, len(reports), reports)
 }
 
-// lacksPlan reports whether there is no plan in force although one is needed. The operator's status shows whether. Without
-// that status, each hosted cluster that opted in needs a plan.
+// lacksPlan reports whether there is no plan in force although one is needed. The operator's status shows whether a plan
+// is needed. Without that status, each hosted cluster that opted in needs a plan.
 func (f Facts) lacksPlan() bool {
 	needed := !f.Read || f.OptedIn
 	if f.Stored != nil {
@@ -305,8 +307,8 @@ func (f Facts) network(n network.Network, now time.Time) Network {
 	return out
 }
 
-// edge returns the state of e. It ignores the level that an edge reports if the edge is not ready, because a report
-// outlives its pod.
+// edge returns the state of e. If the edge is not ready, it ignores the level in the edge's report, because a
+// report outlives its pod.
 func (f Facts) edge(n network.Network, e network.Edge) Edge {
 	out := Edge{Number: e.Number, Deployment: wire.EdgeDeploymentName(n, e), Address: e.Address, Ready: f.ReadyEdge(n, e), CarriesVMs: f.carries(n, e)}
 	r, reported := f.Reports[wire.EdgeReportLease(n, e).Name]
@@ -352,7 +354,7 @@ func answerIn(known map[string]bool, name string) explain.Answer {
 }
 
 // carries says whether VMs of n use e now. VMs use the edge that sent the last failover announcement. If one edge serves
-// alone, it has sent that. While both serve, each reports whether it has connections of VMs.
+// alone, it has sent that announcement. While both edges serve, each reports whether it has connections of VMs.
 func (f Facts) carries(n network.Network, e network.Edge) explain.Answer {
 	ready := f.ReadyEdge(n, e)
 	if len(n.Edges) == 1 {

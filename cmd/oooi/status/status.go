@@ -18,10 +18,10 @@ import (
 	"github.com/cldmnky/oooi/cmd/oooi/source"
 )
 
-// statusInterval is how often `oooi status --wait` reads the state.
+// statusInterval is the interval at which `oooi status --wait` reads the state.
 const statusInterval = 2 * time.Second
 
-// A Request is what the user asks for.
+// A Request says which hosted clusters to report, and how.
 type Request struct {
 	// Name is that of the HostedCluster. Zero: each hosted cluster that opted in.
 	Name    client.ObjectKey
@@ -30,7 +30,7 @@ type Request struct {
 	// At is the time for which the state is reported. Zero: now.
 	At     time.Time
 	output command.FormatFlag
-	// all is true to list each lease and name, even if there are more than manyRows.
+	// Field all is true to list each lease and name, even if there are more than manyRows.
 	all bool
 	// vm is the name of the only VM to show. Empty: the whole hosted cluster is shown.
 	vm string
@@ -108,7 +108,8 @@ lease:
 	return c
 }
 
-// show writes all. err is the error of follow. The error that it returns determines the exit code.
+// show writes the outputs in parameter all. Parameter err is the error of method follow. The error that show returns
+// determines the exit code.
 func (ask Request) show(w io.Writer, all []Output, err error) error {
 	known := ask.vm == "" || len(all) == 0
 	for i, r := range all {

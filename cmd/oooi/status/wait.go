@@ -65,8 +65,8 @@ func (ask Request) follow(ctx context.Context, api client.Reader, ticks <-chan t
 	}
 }
 
-// errTimeout returns the error of a wait that ended after its timeout. at is when the state was last read, and failed is
-// the error of later reads, or nil.
+// errTimeout returns the error of a wait that ended after its timeout, which is parameter after. Parameter at is the
+// time of the last read with a result. failed is the error of this read or a later one, or nil.
 func errTimeout(after time.Duration, at time.Time, failed error) error {
 	err := fmt.Errorf("NetworkReady is not True for the current settings after %s", after)
 	if failed == nil {

@@ -19,7 +19,8 @@ import (
 // manyRows is the largest number of rows of a table that are listed without --all.
 const manyRows = 10
 
-// write writes r in the format output. all is true to list all rows of long tables. first is false after another output.
+// write writes r in the format output. Parameter all is true to list all rows of long tables. Parameter first is false
+// after another output.
 func (r Output) write(w io.Writer, output string, all, first bool) error {
 	if output != command.FormatText {
 		return command.WriteData(w, output, r)
@@ -114,8 +115,8 @@ func (n Network) leaseText(w io.Writer, all bool) {
 	leaseTable(w, n.Leases, all)
 }
 
-// targetTable writes a table of targets. If there are more than manyRows and all is false, it writes only those with a
-// fault, and how many others there are.
+// targetTable writes a table of targets. If there are more than manyRows and parameter all is false, it writes at most
+// manyRows faulty ones, and counts of targets.
 func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	var rows, faulty [][]string
 	unknown := 0
@@ -132,8 +133,8 @@ func targetTable(w io.Writer, head, what string, targets []Target, all bool) {
 	longTable(w, head+"\tADDRESS\tBACKEND\tHEALTH", all, rows, faulty, fmt.Sprintf("%d %s: %d with a fault, %d unknown", len(rows), what, len(faulty), unknown))
 }
 
-// longTable writes a table of rows. If there are more than manyRows and all is false, it writes at most manyRows of the
-// important rows, and sentence.
+// longTable writes a table of rows. If there are more than manyRows and parameter all is false, it writes at most
+// manyRows of those in important, and then sentence.
 func longTable(w io.Writer, head string, all bool, rows, important [][]string, sentence string) {
 	if all || len(rows) <= manyRows {
 		table(w, head, rows)
@@ -154,8 +155,8 @@ func (e Edge) silence() string {
 	return ""
 }
 
-// leaseTable writes a table of leases. If there are more than manyRows and all is false, it writes how many there are in
-// each state.
+// leaseTable writes a table of leases. If there are more than manyRows and parameter all is false, it writes how many
+// there are in each state.
 func leaseTable(w io.Writer, leases []statusLease, all bool) {
 	states := map[string]int{}
 	var rows [][]string
