@@ -20,7 +20,7 @@ type line struct {
 	text         string
 	targetColumn int
 	target       string
-	// of is the thing that the line shows. Zero: the line is a title, or only a part of the way.
+	// Field of is the thing that the line shows. Zero: the line is a title, or only a part of the way.
 	of shown
 	// class is the class for SVG, in addition to that of the state.
 	class string
@@ -67,7 +67,8 @@ func (d *drawing) add(lines ...line) {
 	}
 }
 
-// rows adds a copy of l for each thing in all, with its name and its note. The name is padded to width columns.
+// rows adds a copy of l for each thing in parameter all, with the thing's name and note. The name is padded to width
+// columns.
 func (d *drawing) rows(l line, width int, all []shown) {
 	for _, x := range all {
 		l.text, l.of = fmt.Sprintf("%-*s %s", width, x.Name, x.Note), x
@@ -75,7 +76,7 @@ func (d *drawing) rows(l line, width int, all []shown) {
 	}
 }
 
-// ports adds each port with its paths, and then the sentences in refused.
+// ports adds each port with its paths, and then the sentences in parameter refused.
 func (d *drawing) ports(ports []port, refused []string) {
 	width := 0
 	for _, p := range ports {
@@ -140,8 +141,8 @@ func ascii(text string) string {
 	}, text)
 }
 
-// broken splits text so that first has at most most columns. It splits between words, else after a punctuation mark, else
-// anywhere.
+// broken splits text. Parameter most limits the columns of result first. broken splits between words, else after a
+// punctuation mark, else anywhere.
 func broken(text string, most int) (first, rest string) {
 	if len(text) <= most {
 		return strings.TrimRight(text, " "), ""

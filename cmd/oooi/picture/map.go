@@ -74,7 +74,7 @@ func drawings() map[string]func(picture) string {
 	return map[string]func(picture) string{"text": picture.text, "svg": picture.document, "html": picture.page}
 }
 
-// mapped writes the drawings of all clusters. at is the time when the objects were read. Zero: now.
+// mapped writes the drawings of all clusters. Parameter at is the time when the objects were read. Zero: now.
 func mapped(c *cobra.Command, api client.Reader, clusters []source.HostedCluster, at time.Time, draw func(picture) string) error {
 	if at.IsZero() {
 		at = time.Now()

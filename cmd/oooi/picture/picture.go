@@ -33,8 +33,8 @@ type pictured struct {
 	Ports  []port
 	// Refused says in sentences which connections of VMs edges refuse.
 	Refused []string
-	// Callers may connect through edges to Opens. RefusedToCaller says in sentences what edges refuse them. All three are
-	// empty without management access.
+	// Callers are the clients that may connect through edges, and Opens are the addresses that they dial. RefusedToCaller
+	// says in sentences what edges refuse to callers. Without management access, all three fields are empty.
 	Callers         []shown
 	Opens           []port
 	RefusedToCaller []string
@@ -209,7 +209,7 @@ func portsOf(known status.Network) (out []port) {
 	return out
 }
 
-// refusedOf says what VMs cannot reach. If the network has a gateway, that decides about all other addresses.
+// refusedOf says what VMs cannot reach. If the network has a gateway, the gateway decides about all other addresses.
 func refusedOf(n network.Network) []string {
 	out := []string{"Every other address: there is no route, and edges forward nothing."}
 	if n.Reach().Gateway.IsValid() {

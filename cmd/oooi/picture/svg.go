@@ -86,7 +86,8 @@ func (l line) svg(w io.Writer, y int) {
 	fmt.Fprint(w, "</g>\n")
 }
 
-// part writes text of l from column on, in the line at height y. It adds a frame if l shows a thing.
+// part writes text, which is a part of l. The text begins at parameter column, in the line at height y. It adds a frame
+// if l shows a thing.
 func (l line) part(w io.Writer, text string, column, y int) {
 	if text == "" {
 		return
