@@ -27,8 +27,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// An admitter asks the API server whether it would accept pod, and a Deployment of such pods. It returns the API server's
-// warnings, and the error if the API server refuses.
+// An admitter asks the API server whether it would accept pod, and a Deployment of pods like this one. It returns the API
+// server's warnings. If the API server refuses, it also returns the error.
 type admitter func(ctx context.Context, pod *corev1.Pod) (warnings []string, err error)
 
 // newAdmitter returns an admitter that sends dry runs with the credentials in config.
@@ -83,13 +83,13 @@ func (w *apiWarnings) take() []string {
 
 // A podAdmission is the API server's answer about the pod of an edge.
 type podAdmission struct {
-	// of is the name of the network. Empty: there is no plan yet.
+	// Field of is the name of the network. Empty: there is no plan yet.
 	of        string
 	namespace string
-	// warnings are the API server's. err is why it refuses such a pod. Nil: it accepts the pod.
+	// warnings are those of the API server. err says why the API server refuses the pod. Nil: it accepts the pod.
 	warnings []string
 	err      error
-	// served is true if an edge of the network is ready: the API server has accepted such a pod before.
+	// served is true if an edge of the network is ready. The API server has then accepted such a pod before.
 	// allReady is true if all its edges are ready.
 	served, allReady bool
 	// imagesUnknown is true if the operator's images are unknown. The pod then has placeholders.

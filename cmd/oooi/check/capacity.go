@@ -46,13 +46,15 @@ type preflightReader struct {
 	api client.Reader
 	// ask is nil if no dry runs are sent.
 	ask admitter
-	// images of edges. imagesUnknown is true if the operator's Deployment does not name them as plain values.
+	// images are the images of edges. imagesUnknown is true if the operator's Deployment does not name them as plain
+	// values.
 	images        desired.Release
 	imagesUnknown bool
 	capacity      placement.Capacity
 }
 
-// read returns the preflight of the hosted cluster of f. seen has the facts of `oooi status` about it.
+// read returns the preflight of the hosted cluster that f is about. Parameter seen has the facts of `oooi status` about
+// it.
 func (r preflightReader) read(ctx context.Context, f clusterFacts, seen status.Facts) (out preflight) {
 	if !f.read || !f.optedIn {
 		return out

@@ -125,9 +125,10 @@ func check(c *cobra.Command, output string, of func(context.Context) ([]checks, 
 	return writeChecks(c.OutOrStdout(), groups, output)
 }
 
-// checksOf checks the installation, and the hosted cluster with this name. If name.Name is empty, it checks each that opted
-// in, in all namespaces or in name.Namespace. permitted are the administrator's --permit flags. If ask is nil, the admission
-// of pods is not checked. If t is nil, no network is tried from a pod.
+// checksOf checks the installation, and the hosted cluster with this name. If name.Name is empty, it checks the hosted
+// clusters that opted in: those in name.Namespace or, if that is empty too, in all namespaces. permitted are the
+// administrator's --permit flags. If ask is nil, the admission of pods is not checked. If t is nil, no network is tried
+// from a pod.
 func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, permitted network.Permissions, ask admitter, t *trier) ([]checks, error) {
 	all, partial, err := toCheck(ctx, api, name)
 	if err != nil {
@@ -173,8 +174,8 @@ func checksOf(ctx context.Context, api client.Reader, name client.ObjectKey, per
 	return out, nil
 }
 
-// toCheck returns all hosted clusters that opted in, and the named one even if it did not. partial is true if the user may
-// read only the named one. Without HyperShift and without a name, the result is empty.
+// toCheck returns all hosted clusters that opted in, and the one with this name, even if it has not opted in. partial is
+// true if the user may read only that one. Without HyperShift and without a name, the result is empty.
 func toCheck(ctx context.Context, api client.Reader, name client.ObjectKey) (all []source.HostedCluster, partial bool, err error) {
 	all, err = source.Selected(ctx, api, client.ObjectKey{})
 	switch {
@@ -215,8 +216,8 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 	return f
 }
 
-// writeChecks writes all in the format output. It returns an ExitError if a verdict is failure, or if one is unsure and
-// not aside.
+// writeChecks writes the checks in parameter all, in the format output. If a verdict is failure, or if one is
+// unsure and its field aside is false, it returns an ExitError.
 func writeChecks(w io.Writer, all []checks, output string) error {
 	failed, unknown := false, false
 	var text strings.Builder

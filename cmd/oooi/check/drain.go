@@ -205,8 +205,8 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	return found(problem.DrainMovesEdges, args)
 }
 
-// spareNodes returns the nodes that can run an edge of n, except those in without. lack says, for a message, why there
-// are no more of them.
+// spareNodes returns the nodes that can run an edge of n, except those in parameter without. lack says, for a message,
+// why no other node can.
 func (f drainFacts) spareNodes(n network.Network, places []placeable, without []string) (names []string, lack string) {
 	c := f.capacity
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(x corev1.Node) bool { return slices.Contains(without, x.Name) })

@@ -28,17 +28,17 @@ import (
 )
 
 const (
-	// failoverFor is how long the pod connects repeatedly.
+	// failoverFor is the time during which the pod connects repeatedly.
 	failoverFor = 30 * time.Second
 	// failoverAfter is how long the pod connects before the edge is evicted.
 	failoverAfter = 5 * time.Second
-	// failoverUntil is how long after the start of the pod the edge may be evicted. Later, the rest of failoverFor is too
-	// short to measure a failover.
+	// failoverUntil is the latest time of the eviction, counted from the start of the pod. Later, the rest of failoverFor
+	// is too short to measure a failover.
 	failoverUntil = 15 * time.Second
 )
 
-// evictionTimes say when an edge is evicted. after is how long to wait once the pod has reported to which edge it connects.
-// until is the latest time, from the start of the pod.
+// evictionTimes say when an edge is evicted. First the pod reports to which edge it connects. Field after is the wait
+// between this report and the eviction. Field until is the latest time of the eviction, counted from the start of the pod.
 type evictionTimes struct{ after, until time.Duration }
 
 type edgePod struct {
@@ -108,7 +108,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 }
 
 // evict evicts the edge with this MAC through the Eviction API, which respects PodDisruptionBudgets. First it checks that
-// the other edge can take over its traffic. At the time before, it gives up with an error.
+// the other edge can take over the traffic. Parameter before is the time at which it gives up with an error.
 func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac string, before time.Time) (edgePod, error) {
 	ctx, cancel := context.WithDeadline(ctx, before)
 	defer cancel()
@@ -135,7 +135,7 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 	return taken, err
 }
 
-// edgeToEvict returns the one of pods with this MAC. The error says why it must not be evicted.
+// edgeToEvict returns the edge with this MAC, one of parameter pods. The error says why it must not be evicted.
 func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (edgePod, error) {
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })

@@ -82,7 +82,7 @@ func notPulled(pod *corev1.Pod) string {
 	return ""
 }
 
-// pullsAgainFor is how long to wait for another pull after a failed one. The kubelet tries again after 10 seconds, and
+// pullsAgainFor limits the wait for another pull after a failed one. The kubelet tries again after 10 seconds, and
 // then after another 20 seconds.
 const pullsAgainFor = 45 * time.Second
 
@@ -97,7 +97,7 @@ type pull struct {
 	gaveUp bool
 }
 
-// seen returns p with what pod shows at the time now.
+// seen returns p after an update from the status of pod. Parameter now is the current time.
 func (p pull) seen(pod *corev1.Pod, now time.Time) pull {
 	why, waits := notPulled(pod), waitsFor(pod, "ImagePullBackOff")
 	switch {

@@ -52,8 +52,9 @@ func mtuProblems(f mtuFacts) problem.Problems {
 	return nil
 }
 
-// mtuNetworks returns the MTUs of inForce, the networks of the plan in force. If there are none, it uses those of the plan
-// that current objects give, now. links are from readLinks. If now has a problem about an MTU, the result is empty.
+// mtuNetworks returns the MTUs of the networks in inForce, those of the plan in force. Parameter now is the plan that
+// current objects give. If inForce is empty, mtuNetworks returns the MTUs of the networks in plan now. The MTUs of
+// NADs are from plan now, and links are from readLinks. If plan now has problem MTUExceedsNAD, the result is empty.
 func mtuNetworks(now *plan.Planned, inForce []network.Network, links map[string]map[int]int) (out []mtuFacts) {
 	var requested []network.NetworkRequest
 	networks := inForce

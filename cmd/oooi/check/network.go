@@ -33,7 +33,7 @@ import (
 const (
 	// triedWithin limits how long the pod may exist, including the pull of its image and its attachment to the network.
 	triedWithin = 3 * time.Minute
-	// looksEach is how often the state of the pod is read.
+	// looksEach is the interval at which the state of the pod is read.
 	looksEach = 500 * time.Millisecond
 	// deletedWithin limits how long the deletion of the pod may take. The pod is also deleted after an interrupt.
 	deletedWithin = 10 * time.Second
@@ -151,8 +151,8 @@ func (t trier) edgePods(ctx context.Context, ns string, n network.Network) (out 
 	return out, nil
 }
 
-// run creates the pod that acts as a VM on n, calls wait, returns the results that the pod wrote, and deletes the pod.
-// more are arguments of the pod.
+// run creates the pod that acts as a VM on n, calls function wait, returns the results that the pod wrote, and deletes
+// the pod. Parameter more has further arguments of the pod.
 func (t trier) run(ctx context.Context, ns string, n network.Network, address netip.Addr, wait func(context.Context, *corev1.Pod) error, more ...string) ([]checked, error) {
 	edge, err := t.edgeOf(ctx, ns, n)
 	if err != nil {

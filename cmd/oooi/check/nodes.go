@@ -17,14 +17,15 @@ import (
 // A placeable is a network with edges to place.
 type placeable struct {
 	network network.Network
-	// namespace of the control plane.
+	// namespace is that of the control plane.
 	namespace string
 	// served is true if an edge is ready.
 	served bool
 }
 
-// nodeChecks returns a line for each of networks, which belong to one hosted cluster. The edges of a network leave less
-// room for those of the next. The resources of running edges count as free: the question is where edges can run.
+// nodeChecks returns a line for each network with edges. The networks belong to one hosted cluster. The edges of a
+// network leave less room for those of the next. The resources of running edges count as free: the question is where
+// edges can run.
 func nodeChecks(networks []placeable, c placement.Capacity) (out []checked) {
 	free := freeOf(c, networks)
 	for _, p := range networks {

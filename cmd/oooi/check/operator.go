@@ -23,7 +23,8 @@ type operatorFacts struct {
 	// known is true if there is exactly one Deployment of the operator, and it has an available pod.
 	known     bool
 	namespace string
-	// leader is the Lease of leader election. It is nil if the Lease does not exist or, if leaderErr is set, cannot be read.
+	// leader is the Lease of leader election. Nil: the Lease does not exist. If leaderErr is set, the Lease cannot be
+	// read.
 	leader    *coordinationv1.Lease
 	leaderErr error
 	lacks     []string
@@ -103,7 +104,7 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 	return []checked{lineOf("operator leader", leads), lineOf("operator's rights", rights)}
 }
 
-// leaderSlack is how much the clocks of this host and of the leader may differ.
+// leaderSlack is the tolerated difference between the clocks of this host and of the leader.
 const leaderSlack = time.Minute
 
 func held(l coordinationv1.Lease, now time.Time) bool {

@@ -19,8 +19,9 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// addressToTry returns asked if it is set, else the last free address of the DHCP pool. It returns an error if the pool
-// would then be exhausted. The DHCP server probes for an address before it offers it, so no VM gets this one meanwhile.
+// If parameter asked is set, addressToTry returns it, or an error if it cannot be used. Otherwise it returns the last
+// free address of the DHCP pool, or an error if that would exhaust the pool. The DHCP server probes for an address
+// before it offers it, so no VM gets this one meanwhile.
 func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (netip.Addr, error) {
 	args := problem.Args{"address": {asked.String()}, "cidr": {n.CIDR.String()}, "network": {n.Attachment.String()}}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
@@ -68,8 +69,9 @@ func onNode(node string) *corev1.Affinity {
 	}}}
 }
 
-// tryObjects returns the objects that the pod that acts as a VM on n needs, and the pod as the last. They are owned by
-// plan. edge is the pod spec of an edge, with the container isFailover. more are arguments of the pod.
+// tryObjects returns the objects that the pod that acts as a VM on n needs, and the pod as the last. ConfigMap plan
+// owns them. edge is the pod spec of an edge. isFailover is true for one of its containers. Parameter more has further
+// arguments of the pod.
 func tryObjects(n network.Network, address netip.Addr, plan *corev1.ConfigMap, edge corev1.PodSpec, more ...string) (out []client.Object) {
 	networks, own, ok := attachments.OfVM(n, address, plan.Namespace)
 	if ok {

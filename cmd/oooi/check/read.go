@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/files"
 )
 
-// readAtOnce is how many hosted clusters are read at the same time.
+// readAtOnce is the number of hosted clusters that are read at the same time.
 const readAtOnce = 8
 
 // A worldRead has all objects from which the operator would derive plans. unread says, for each hosted cluster, what could
@@ -30,7 +30,7 @@ type readPart struct {
 	unread  []string
 }
 
-// read reads the objects that are selected by what, adds them to p and returns them. A missing object is not an error.
+// read reads the objects that parameter what selects, adds them to p and returns them. A missing object is not an error.
 func (p *readPart) read(ctx context.Context, api client.Reader, what source.Wanted) []unstructured.Unstructured {
 	found, err := what.Read(ctx, api)
 	if err != nil {

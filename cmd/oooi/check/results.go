@@ -93,7 +93,7 @@ func lineOf(name string, found problem.Problems) checked {
 	return c
 }
 
-// asideIf returns c. If aside is true and the verdict is unsure, the exit code ignores c.
+// asideIf returns c. If parameter aside is true and the verdict is unsure, the exit code ignores c.
 func (c checked) asideIf(aside bool) checked {
 	c.aside = aside && c.Verdict == unsure
 	return c
@@ -117,7 +117,7 @@ func found(c problem.Cause, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{}, args)}
 }
 
-// about returns a problem like found, with a subject.
+// about returns one problem, as function found does, but with a subject.
 func about(c problem.Cause, kind, namespace, name string, args problem.Args) problem.Problems {
 	return problem.Problems{problem.New(c, problem.Subject{Kind: kind, Namespace: namespace, Name: name}, args)}
 }
@@ -128,7 +128,7 @@ func failed(err error) problem.Args {
 
 type neededKind struct {
 	kind schema.GroupVersionKind
-	// of is the product that defines the kind. absent is the problem if the kind is missing.
+	// Field of is the product that defines the kind. absent is the problem if the kind is missing.
 	of     string
 	absent problem.Cause
 	err    error
