@@ -21,7 +21,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/policies"
 )
 
-// applyPolicies is how often the policies are applied, and so how soon a changed policy is restored.
+// applyPolicies is the interval at which the policies are applied. So a changed policy is restored within this time.
 const applyPolicies = time.Minute
 
 func newAdmissionCommand() *cobra.Command {

@@ -62,8 +62,8 @@ func reasons() []string {
 	return slices.Compact(out)
 }
 
-// reasonOf returns the reason with this name, or the reason of the cause with this name, in any case of letters. It returns
-// false if there is neither.
+// reasonOf returns the reason with this name or, if there is none, the reason of the cause with this name. It ignores the
+// case of letters. If there is neither a reason nor a cause, it returns false.
 func reasonOf(name string) (problem.Reason, bool) {
 	for _, r := range reasons() {
 		if strings.EqualFold(r, name) {

@@ -37,11 +37,11 @@ import (
 )
 
 const (
-	// electionRetry is how often the leader renews its Lease, and how often other replicas try to lead. Another replica
-	// leads within 2 s if the leader ends normally. If the leader crashes, the Lease expires first, after 15 s.
+	// electionRetry is the interval at which the leader renews its Lease, and other replicas try to lead. Another
+	// replica leads within 2 s if the leader ends normally. If the leader crashes, the Lease expires first, after 15 s.
 	electionRetry = 800 * time.Millisecond
-	// shutdownTimeout is how long a leader that ends waits for its reconciliations. It must be shorter than the pod's
-	// grace period.
+	// shutdownTimeout limits how long a leader that ends waits for its reconciliations. It must be shorter than the
+	// pod's grace period.
 	shutdownTimeout = 5 * time.Second
 )
 
@@ -170,15 +170,15 @@ func newManager(config *rest.Config, o managerOptions, log logr.Logger) (ctrl.Ma
 // cluster can reach these ports.
 const portConnections = 64
 
-// probes returns the handlers of /healthz and /readyz. The pod is ready while ready returns nil.
+// probes returns the handlers of /healthz and /readyz. The pod is ready while function ready returns nil.
 func probes(ready healthz.Checker) map[string]http.Handler {
-	// The response to /readyz does not contain the error of ready, only the log does.
+	// The response to /readyz does not contain the error of function ready, only the log does.
 	readyz := &healthz.Handler{Checks: map[string]healthz.Checker{"ready": ready}}
 	return map[string]http.Handler{"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": http.StripPrefix("/readyz", readyz)}
 }
 
 // serveCallers adds a server for handlers, by path, to mgr. Unlike the servers of controller-runtime, it limits the number
-// of connections. If address is "0", serveCallers does nothing.
+// of connections. If the address is "0", serveCallers does nothing.
 func serveCallers(mgr ctrl.Manager, address string, handlers map[string]http.Handler) error {
 	if address == "0" {
 		return nil
