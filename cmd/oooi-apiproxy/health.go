@@ -42,7 +42,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, b.String()) // An error means that the client has closed the connection.
 }
 
-// count returns a handler that counts the requests to next.
+// count returns a handler that counts the requests, and passes them to handler next.
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.open.Add(1)
@@ -79,8 +79,9 @@ func (s *seenStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 // healthConnections is the largest number of open connections to the port of probes and metrics.
 const healthConnections = 64
 
-// serveHealth adds the server of probes and metrics to g, if --health-listen is set. /readyz succeeds while the API server
-// can be reached and ctx has not ended. The server runs until drained ends, so that probes work while requests finish.
+// If --health-listen is set, serveHealth adds the server of probes and metrics to g. Path /readyz succeeds while the API
+// server can be reached and ctx has not ended. The server runs until drained ends, so that probes work while requests
+// finish.
 func (o *options) serveHealth(ctx, drained context.Context, g *errgroup.Group, m *metrics, t *apiproxy.Transport, logger *slog.Logger) error {
 	if o.health == "" {
 		return nil

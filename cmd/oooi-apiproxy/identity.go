@@ -24,8 +24,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// An identity contains the certificate of a sidecar, and the token that its clients must send. Clients get both from a
-// kubeconfig.
+// An identity contains the certificate of a sidecar, and the token that its clients must send. Clients get the
+// certificate and the token from a kubeconfig.
 type identity struct {
 	address, token string
 	certificate    tls.Certificate
@@ -45,8 +45,8 @@ func identityOf(path, address string, now time.Time) (own *identity, kept bool, 
 	return own, false, err
 }
 
-// readIdentity returns the identity in a kubeconfig that the proxy wrote to path. It returns an error if the certificate is
-// not for address, or expires within a year.
+// readIdentity returns the identity in a kubeconfig that the proxy wrote to path. If the certificate is not for address, or
+// expires within a year, it returns an error.
 func readIdentity(path, address string, now time.Time) (*identity, error) {
 	text, err := readPrivate(path)
 	if err != nil {
@@ -81,7 +81,8 @@ func readIdentity(path, address string, now time.Time) (*identity, error) {
 	return &identity{address: address, token: user.Token, certificate: pair, ca: cluster.CertificateAuthorityData, key: key}, nil
 }
 
-// readPrivate returns the content of a file. It returns an error if users other than the current one can read or write it.
+// readPrivate returns the content of a file. If users other than the current one can read or write the file, it returns
+// an error.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -54,7 +54,7 @@ func (o *options) add(c *cobra.Command) {
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "`time` that requests get to finish after SIGTERM")
 }
 
-// check returns an error if the flags cannot be combined, or if the value of one is invalid.
+// check checks the flags. If they cannot be combined, or if the value of one is invalid, it returns an error.
 func (o *options) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):

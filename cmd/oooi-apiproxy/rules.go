@@ -32,7 +32,7 @@ type dump struct {
 	}
 }
 
-// addTo adds the kind of each resource to out, by group and plural.
+// addTo adds the kind of each resource to map out, by group and plural.
 func (d dump) addTo(out map[string]map[string]string) {
 	add := func(group, plural, kind string) {
 		if out[group] == nil {
@@ -120,7 +120,7 @@ func readRules(file string) (*apirewrite.Rules, []byte, error) {
 	return rules, text, err
 }
 
-// writeRules returns a rules file for groups, each CLIENT=SERVER. It reads the discovery of the server's groups from in.
+// writeRules returns a rules file for groups, each CLIENT=SERVER. Parameter in is a reader of the server's discovery.
 func writeRules(in io.Reader, groups []string, kindPrefix string) (string, error) {
 	found := map[string]map[string]string{}
 	decoder := json.NewDecoder(in)

@@ -130,8 +130,8 @@ func (o *options) clientSide(h *apiproxy.Handler, address string, logger *slog.L
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own.certificate}, NextProtos: []string{"h2", "http/1.1"}}, own.write(o.writeKubeconfig)
 }
 
-// serve adds server s on l to g. When ctx ends, s accepts no more requests, and the open ones get the time of --drain to
-// finish. ended is called after the last request. If config is nil, s uses plain HTTP.
+// serve adds server s to g. s listens on l. When ctx ends, s accepts no more requests, and the open ones get the time of
+// --drain to finish. Function ended is called after the last request. If config is nil, s uses plain HTTP.
 func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, l net.Listener, config *tls.Config, logger *slog.Logger, ended func()) {
 	var open sync.WaitGroup
 	h := s.Handler
@@ -177,8 +177,9 @@ func (o *options) serve(ctx context.Context, g *errgroup.Group, s *http.Server, 
 	})
 }
 
-// followRules returns an error, which ends the program, when the file at path contains other valid rules than now. The
-// program does not use them without a restart, because names must not change during a watch.
+// followRules reads the file at path again and again. Parameter now is the content in use. When the file contains
+// other valid rules, followRules returns an error, which ends the program. Rules are not replaced without a restart,
+// because names must not change during a watch.
 func followRules(ctx context.Context, path string, now []byte, logger *slog.Logger) error {
 	ticker := time.NewTicker(5 * time.Second)
 	defer ticker.Stop()

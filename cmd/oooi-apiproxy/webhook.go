@@ -59,8 +59,8 @@ func (o *options) serveWebhooks(ctx context.Context, g *errgroup.Group, m *metri
 	return nil
 }
 
-// targetTLS returns the TLS configuration for connections to the webhook server. By default, that must have the same
-// certificate as the proxy, own.
+// targetTLS returns the TLS configuration for connections to the webhook server. Parameter own is the certificate of
+// the proxy. By default, the webhook server must have the same one.
 func (o *options) targetTLS(own *followed) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.webhookName, RootCAs: x509.NewCertPool()}
 	leaf, err := x509.ParseCertificate(own.get().Certificate[0])
