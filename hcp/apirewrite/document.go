@@ -18,9 +18,9 @@ var anyJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.Al
 
 var errSyntax = errors.New("the document is not valid JSON")
 
-// A node is one value. Nodes have the order of the document: the node of an object is followed by those of its members. Code
-// in this package identifies a value by the index of its node, i or m. Index 0 is the whole document, so as that of a member
-// it means that the member is missing.
+// A node is one value. Nodes have the order of the document: the node of an object is followed by those of its members.
+// Code in this package identifies a value by the index of its node, i or m. Index 0 is the whole document, which is no
+// member. So index 0 in place of a member's means that the member is missing.
 type node struct {
 	start, end       int32 // position of the value in the text; of a string, with its quotes
 	keyStart, keyEnd int32 // position of the member's name, without its quotes; equal if there is no name, or an empty one
@@ -255,8 +255,8 @@ func (d *doc) head(start, end int) (head []byte, headEnd int, slash bool) {
 	return plain(raw), end, false
 }
 
-// exchangeHead replaces the text before the first slash of string i, or all text without a slash, if s contains another
-// word for it.
+// exchangeHead replaces the head of string i: the text before the first slash, or all text if there is no slash. If s
+// contains no other word for the head, it does nothing.
 func (d *doc) exchangeHead(i int, s swap) {
 	if i == 0 || d.nodes[i].kind != '"' {
 		return

@@ -18,8 +18,8 @@ type Limits struct {
 	// Hold is called with the number of bytes that the Reader holds between reads, whenever the number changes. If Hold
 	// returns an error, the answer ends with it.
 	Hold func(bytes int) error
-	// Turn waits until a large item of so many bytes may be parsed. A parsed item needs many times its size in memory. The
-	// Reader calls done after that.
+	// Turn waits until a large item with this number of bytes may be parsed. A parsed item needs many times its size in
+	// memory. The Reader calls done after parsing.
 	Turn func(bytes int) (done func(), err error)
 }
 
@@ -56,7 +56,7 @@ func (r *Reader) inTurn(n int, rename func()) error {
 	return nil
 }
 
-// errPause is the error of a read by the decoder while the reader of r has not read all output.
+// errPause interrupts the decoder: the Reader still has output that its caller has not read.
 var errPause = errors.New("paused")
 
 type feed struct{ *Reader }
@@ -102,7 +102,8 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// restart replaces the decoder, which frees its memory. The next decoder reads the text before, and then the input.
+// restart replaces the decoder, which frees its memory. The next decoder reads first the text in parameter before, and
+// then the input.
 func (r *Reader) restart(before []byte) {
 	r.left = slices.Concat(before, r.unread(), r.left)
 	r.decoder, r.fed, r.spaced, r.most = jsontext.NewDecoder(feed{r}, anyJSON...), 0, 0, 0
@@ -142,7 +143,7 @@ func (r *Reader) pass() error {
 	return nil
 }
 
-// failed returns the error of the answer for err, with which the decoder could not read a value.
+// failed returns the error with which the answer ends. err is the decoder's error for a value that it could not read.
 func (r *Reader) failed(err error) error {
 	syntax := (*jsontext.SyntacticError)(nil)
 	switch {

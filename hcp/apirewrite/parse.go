@@ -63,7 +63,8 @@ func (p *parser) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// fields calls the function in known for each field of n, a mapping. A field without a function is an error.
+// fields reads n, a mapping. For each field, it calls the function that parameter known contains for that field. A field
+// without a function is an error.
 func (p *parser) fields(n *yaml.Node, known map[string]func(*yaml.Node)) {
 	seen := map[string]bool{}
 	p.pairs(n, func(name, value *yaml.Node) {
@@ -231,7 +232,7 @@ func (r *Rules) finish() {
 	for _, s := range []swap{r.prefixes, r.keys} {
 		all = append(all, slices.Collect(maps.Keys(s))...)
 	}
-	// The shortest words come first, because a word that contains a kept one is redundant.
+	// The shortest words come first, because a longer word that contains a kept one is redundant.
 	slices.SortFunc(all, func(a, b string) int { return len(a) - len(b) })
 	var kept []string
 	for _, w := range all {

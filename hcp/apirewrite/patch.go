@@ -75,7 +75,7 @@ func (r *Rules) Body(contentType string, body []byte, target Target, direction D
 	return d.write(nil), nil
 }
 
-// withoutAliases returns an error if a YAML body contains an alias, or if it is invalid and may contain one.
+// If a YAML body contains an alias, or if it is invalid and may contain one, withoutAliases returns an error.
 func withoutAliases(body []byte) error {
 	if bytes.IndexByte(body, '&') < 0 || bytes.IndexByte(body, '*') < 0 {
 		return nil
@@ -109,8 +109,8 @@ func (r *Rules) Document(text []byte) []byte {
 	return d.write(nil)
 }
 
-// definitionPatch renames in a patch of a CustomResourceDefinition. Such a patch may not contain the group, so the name of
-// the object in target decides.
+// definitionPatch renames in a patch of a CustomResourceDefinition. If the patch contains neither the group nor the
+// object's name, the name in target decides.
 func (d *doc) definitionPatch(target Target) {
 	if !target.definition() || d.nodes[0].kind != '{' || d.inside(0, "spec", "group") != 0 || d.inside(0, "metadata", "name") != 0 {
 		return
@@ -122,7 +122,7 @@ func (d *doc) definitionPatch(target Target) {
 	}
 }
 
-// jsonPatch renames in the operations of d, a JSON patch (RFC 6902) of an object of this kind.
+// jsonPatch renames in the operations of d, a JSON patch (RFC 6902). Parameter of is the kind of the patched object.
 func (d *doc) jsonPatch(of Kind) {
 	if d.nodes[0].kind != '[' {
 		return
@@ -166,7 +166,8 @@ func escaped(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "~", "~0"), "/", "~1")
 }
 
-// placed renames value v of a patch operation. segments are the path to which the operation writes v.
+// placed renames value v of a patch operation. segments are the path to which the operation writes v. Parameter of is the
+// kind of the patched object.
 func (d *doc) placed(v int, segments []string, of Kind) {
 	last, before := segments[len(segments)-1], ""
 	if len(segments) > 1 {

@@ -132,8 +132,8 @@ func (r *Rules) labelSelector(text string, _ Target) string {
 // one, but the status of a Scale can.
 const longestSelector = 64 << 10
 
-// keysOf returns edits that rename the keys in text, a label selector. It returns none if text is not a label selector, or if
-// it is longer than longestSelector: a parsed selector needs 150 times its size.
+// keysOf returns edits that rename the keys in text, a label selector. If text is not a label selector, it returns none. If
+// text is longer than longestSelector, it also returns none, because a parsed selector needs 150 times its size.
 func (r *Rules) keysOf(text string) (edits []edit) {
 	if len(text) > longestSelector || !r.HasWord([]byte(text)) {
 		return nil
@@ -189,8 +189,8 @@ func (r *Rules) fieldSelector(text string, t Target) string {
 	return renamed.String()
 }
 
-// kindsOf returns the kinds of the group in a field selector. If the selector contains no group, as kubectl's selector for
-// the events of an object, it returns the kinds of all groups.
+// kindsOf returns the kinds of the group in a field selector. If the selector contains no group, as in kubectl's for the
+// events of an object, kindsOf returns the kinds of all groups.
 func (r *Rules) kindsOf(all fields.Requirements) swap {
 	for _, one := range all {
 		if strings.HasSuffix(one.Field, "piVersion") {

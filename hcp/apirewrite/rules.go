@@ -7,7 +7,7 @@
 // The client's word and the server's word are exchanged, in both directions. So an object that has both words keeps them
 // distinct, and a document that goes to the server and back does not change.
 //
-// These keep the server's names:
+// The following keep the server's names:
 //   - OpenAPI, which kubectl explain shows. kubectl apply may need --validate=false;
 //   - values of labels and annotations, except for kubectl.kubernetes.io/last-applied-configuration;
 //   - names of extended resources, such as devices.kubevirt.io/kvm;
@@ -33,7 +33,7 @@ const (
 	ToClient Direction = true
 )
 
-// Rules are the words to exchange, and the objects to hide. Use Parse. Rules are safe for concurrent use.
+// Rules are the words to exchange, and the objects to hide. Parse creates them. Rules are safe for concurrent use.
 type Rules struct {
 	groups   map[string]*group // by either name
 	kinds    swap              // of all groups
@@ -61,7 +61,7 @@ func (g *group) other(name string) string {
 	return g.client
 }
 
-// A swap contains the other word for each word of the client or the server. It has both directions.
+// A swap contains the other word for each word of the client or the server. It contains each pair in both directions.
 type swap map[string]string
 
 // exchange adds two words that replace each other. It returns false if one of them already replaces another word. Equal
@@ -135,7 +135,8 @@ func (r *Rules) HasWord(text []byte) bool {
 }
 
 // qualified returns the other name of an object whose name contains a group: "plural.group" for a
-// CustomResourceDefinition, "version.group" for an APIService. Without another name, it returns name.
+// CustomResourceDefinition, "version.group" for an APIService. If there is no other name, it returns parameter
+// name.
 func (r *Rules) qualified(by naming, name string) string {
 	head, groupName, ok := strings.Cut(name, ".")
 	g := r.groups[groupName]
@@ -210,7 +211,7 @@ func (r *Rules) word(w string) string {
 		return strings.Join(parts, "/") + end
 	}
 	if head, tail, ok := strings.Cut(core, "."); ok {
-		// plural.group or Kind.group, with or without a version between them.
+		// core is plural.group or Kind.group, with or without a version between them.
 		if client, ok := r.words[tail]; ok {
 			return r.word(head) + "." + client + end
 		}

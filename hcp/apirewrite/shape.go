@@ -74,8 +74,8 @@ func (d *doc) value(i int, r role) {
 // not have the member.
 type shape struct {
 	apiVersion, kind, group, apiGroup, resource, apiGroups, resources, resourceNames, key, name int
-	// inAPI is true if other members show that group is the name of an API group. expression is true if they show that key
-	// is a key.
+	// inAPI is true if other members show that the value of member group is an API group. expression is true if they
+	// show that the value of member key is a key.
 	inAPI, expression bool
 }
 
@@ -110,8 +110,8 @@ func (d *doc) object(i int, r role) {
 	d.shape(s)
 }
 
-// lastApplied is the annotation that contains the object as a client applied it. The API server also writes it, with its own
-// escapes: at each server-side apply of an object that has it.
+// lastApplied is the annotation that contains the object as a client applied it. At each server-side apply of an object
+// with this annotation, the API server writes it again, with its own escapes.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // embedded renames in the object that string i contains.

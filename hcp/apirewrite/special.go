@@ -16,7 +16,8 @@ func (k Kind) namesOthers() bool {
 	return k.Kind == "Event" || k == Kind{"apps", "controllerrevisions"}
 }
 
-// kindOf returns the kind that object i contains, else of.
+// kindOf returns the kind that object i contains. If it contains none, or only PartialObjectMetadata, kindOf returns
+// parameter of.
 func (d *doc) kindOf(i int, of Kind) Kind {
 	version, kind := d.member(i, "apiVersion"), d.member(i, "kind")
 	if version == 0 || kind == 0 || string(d.text(kind)) == "PartialObjectMetadata" {
@@ -29,7 +30,8 @@ func (d *doc) kindOf(i int, of Kind) Kind {
 	return Kind{groupName, string(d.text(kind))}
 }
 
-// special renames what is particular to the kind of object i. of is the kind if the object contains none.
+// special renames what is particular to the kind of object i. If kindOf finds no kind in the object, parameter of is its
+// kind.
 func (d *doc) special(i int, of Kind) {
 	if d.nodes[i].kind != '{' {
 		return
@@ -67,7 +69,8 @@ func itemKind(list Kind) Kind {
 	return list
 }
 
-// each calls f with each value in the array or object that is the member of i with this name. Without it, each does nothing.
+// each calls f for every value in the array or object that is the member of i with this name. If there is no such
+// member, it does nothing.
 func (d *doc) each(i int, name string, f func(m int)) {
 	if list := d.member(i, name); list != 0 {
 		d.members(list, f)

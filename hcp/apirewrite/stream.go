@@ -33,8 +33,8 @@ const (
 	large = 4 * piece
 )
 
-// A Reader reads an answer of the API server, renamed. Use Answer. The Reader works in steps: each step appends to the output
-// or sets the next step.
+// A Reader returns an answer of the API server with the client's names. Method Answer of Rules creates it. The Reader works
+// in steps: each step appends to the output or sets the next step.
 type Reader struct {
 	d       doc
 	source  io.Reader
@@ -54,7 +54,7 @@ type Reader struct {
 	spaced  int64  // position in the decoder's input after the whitespace that is in the output
 	out     []byte // output
 	given   int    // how much of out was read
-	err     error  // returned after all of out was read
+	err     error  // returned after the caller has read all output
 	step    func() error
 
 	rows    bool   // the list is a Table
@@ -271,7 +271,7 @@ func (r *Reader) one(text []byte) {
 	})
 }
 
-// hides reports whether text, an item, a row or an event, is about a hidden object.
+// hides reports whether text is about a hidden object. text is an item, a row or an event.
 func (r *Reader) hides(text []byte) bool {
 	if !slices.ContainsFunc(r.hidden, func(name []byte) bool { return bytes.Contains(text, name) }) {
 		return false

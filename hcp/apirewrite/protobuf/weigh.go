@@ -26,8 +26,8 @@ var (
 	errGroup = errors.New("it has a group, which no kind has")
 )
 
-// weigh returns an error if text is not valid, or would need more than heaviest when decoded. text is an object of this kind
-// in protobuf.
+// weigh checks text, an object of this kind in protobuf. If text is not valid, or would need more than heaviest when
+// decoded, weigh returns an error.
 func (c *Converter) weigh(kind schema.GroupVersionKind, text []byte) error {
 	object, err := c.scheme.New(kind)
 	if err != nil {
@@ -41,18 +41,18 @@ func (c *Converter) weigh(kind schema.GroupVersionKind, text []byte) error {
 type part struct {
 	// size is the memory of one value without its text, in bytes.
 	size int
-	// of is the type of the value if it is a message itself. Nil: the value is a number or text.
+	// Field of is the type of the value if the value is a message itself. Nil: the value is a number or text.
 	of reflect.Type
 }
 
-// A scale subtracts the memory of messages from left, in bytes. parts caches the result of partsOf.
+// A scale subtracts the memory of messages from field left, in bytes. Field parts caches the result of partsOf.
 type scale struct {
 	left  int
 	parts map[reflect.Type]map[protowire.Number]part
 }
 
-// message subtracts the memory of a message that is decoded as t. It returns an error if text is not valid, or if a decoder
-// may interpret it in another way.
+// message subtracts the memory of a message that is decoded as t. If text is not valid, or if a decoder may interpret it in
+// another way, message returns an error.
 func (s *scale) message(t reflect.Type, text []byte) error {
 	if s.parts[t] == nil {
 		s.parts[t] = partsOf(t)
