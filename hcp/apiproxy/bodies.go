@@ -21,19 +21,19 @@ import (
 const (
 	// heldBodies limits the sum of all request bodies in memory, in bytes.
 	heldBodies = 64 << 20
-	// heldAnswers limits the sum of all answers in memory, in bytes. It is a quarter of the memory of the gateway's container.
-	// The limit is at least manyLargest times the largest object: an object needs up to three times its size, and one caller
-	// gets at most half of the limit.
+	// heldAnswers limits the sum of all answers in memory, in bytes. It is a quarter of the memory of the gateway's
+	// container. The limit is at least manyLargest times the size of the largest object. An object needs up to three times
+	// its size, and one caller gets at most half of the limit.
 	heldAnswers, manyLargest = 128 << 20, 8
-	// small is how many bytes of each answer do not count.
+	// small is the number of bytes of each answer that do not count.
 	small = 64 << 10
 	// parsedBodies limits the sum of all bodies that are parsed at the same time, in bytes. A parsed body needs many times
 	// its size.
 	parsedBodies = 4 << 20
-	// yamlCost is how many bytes of parsedBodies a byte of YAML counts. So only one body of apirewrite.LargestYAML is parsed
-	// at a time.
+	// yamlCost is the cost of a byte of YAML, in bytes of parsedBodies. So only one body of apirewrite.LargestYAML is
+	// parsed at a time.
 	yamlCost = parsedBodies / apirewrite.LargestYAML
-	// protobufCost is how many bytes of parsedBodies a byte of protobuf counts. Two bytes may become an object that needs a
+	// protobufCost is the cost of a byte of protobuf, in bytes of parsedBodies. Two bytes may become an object that needs a
 	// thousand bytes in memory.
 	protobufCost = 64
 	// retryAfter is the value of the header Retry-After, in seconds.
@@ -46,8 +46,8 @@ var errBusy = errors.New("too many large requests at once")
 // nil *Bodies has no limits.
 type Bodies struct {
 	parsed *semaphore.Weighted
-	// wait limits how long a body waits until it may be parsed. send limits how long a client may take to send a body, and
-	// stall how long it may stop reading an answer.
+	// wait limits how long a body waits until it may be parsed. send limits the time in which a client must send a body.
+	// stall limits how long a client stops reading an answer.
 	wait, send, stall time.Duration
 	requests, answers *callers.Pool
 }
@@ -81,8 +81,8 @@ func (b *Bodies) answer(r *http.Request) (limits apirewrite.Limits, release func
 	return apirewrite.Limits{Hold: l.hold, Turn: l.parsing}, l.release
 }
 
-// hold changes the memory of l to that of a body with so many bytes, of which the first small bytes do not count. It returns
-// errBusy if a limit is reached.
+// hold sets the memory of l to parameter bytes minus constant small, but at least 0. If a limit is reached, it
+// returns errBusy.
 func (l *lease) hold(bytes int) error {
 	if !l.Take(int64(max(0, bytes-small)) - l.Size()) {
 		return errBusy
@@ -90,8 +90,9 @@ func (l *lease) hold(bytes int) error {
 	return nil
 }
 
-// reader wraps from. The wrapper adds to l how many bytes it reads, and returns errBusy if a limit is reached. It does not wait
-// for memory, because bodies that were read in part could wait for each other forever.
+// reader returns a wrapper of parameter from. The wrapper adds the number of bytes that it reads to l. If a limit is
+// reached, it returns errBusy. It does not wait for memory, because bodies that were read in part could wait for each other
+// forever.
 func (l *lease) reader(from io.Reader) io.Reader {
 	if l.Bodies == nil {
 		return from
@@ -114,8 +115,8 @@ func (l leased) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// parsing waits until a body that was read may be parsed. cost is how many bytes of parsedBodies it counts. The caller must
-// call done after parsing. It returns errBusy after the time limit.
+// parsing waits until a body that was read may be parsed. cost is the cost of the body, in bytes of parsedBodies. The
+// caller must call done after parsing. After the time limit, parsing returns errBusy.
 func (l *lease) parsing(cost int) (done func(), err error) {
 	if l.Bodies == nil {
 		return func() {}, nil
@@ -134,8 +135,8 @@ func (l *lease) parsing(cost int) (done func(), err error) {
 	return func() { l.parsed.Release(n); over() }, nil
 }
 
-// deadline sets the time until which the client must have sent the body. The caller must call done after it has read the
-// body, else the connection ends at that time.
+// deadline sets the time until which the client must have sent the body. After the caller has read the body, it must
+// call done, else the connection ends at that time.
 func (l *lease) deadline(c *http.ResponseController) (done func()) {
 	if c == nil || l.Bodies == nil || c.SetReadDeadline(time.Now().Add(l.send)) != nil {
 		return func() {}

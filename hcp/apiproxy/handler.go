@@ -76,7 +76,8 @@ func (h Handler) permitted(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(h.Token)) == 1
 }
 
-// Lines returns a logger for the standard library. It logs each line as a warning with this message, and the line as err.
+// Lines returns a logger for the standard library. Logger to gets each line as a warning with this message. The line is
+// the value of key err.
 func Lines(to *slog.Logger, message string) *log.Logger { return log.New(lines{to, message}, "", 0) }
 
 type lines struct {

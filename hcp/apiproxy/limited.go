@@ -24,8 +24,9 @@ const (
 	receiveBuffer = 128 << 10
 )
 
-// Limited returns a server of h, and a listener for it. The listener limits how many connections all clients, and those with
-// one IP address, have open. It closes connections above the limits, and calls closed for each.
+// Limited returns a server of h, and a listener for it. The listener limits the number of open connections: of all clients
+// together, and of the clients with one IP address. It closes connections above the limits, and calls function closed for
+// each.
 func Limited(h http.Handler, l net.Listener, closed func()) (*http.Server, net.Listener) {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: LargestHeader,

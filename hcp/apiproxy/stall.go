@@ -27,7 +27,8 @@ func (b *Bodies) stalled(w http.ResponseWriter) (out http.ResponseWriter, end fu
 	return &stalling{w, b.stall, t}, func() { t.Stop() }
 }
 
-// within calls write, with the limit if the answer is JSON and so renamed. A log or another stream may have a slow reader.
+// within calls function write. If the answer is JSON, and so renamed, the limit applies to the call. A log or another
+// stream may have a slow reader.
 func (s *stalling) within(write func() error) error {
 	if strings.HasPrefix(s.Header().Get("Content-Type"), "application/json") {
 		s.timer.Reset(s.limit)

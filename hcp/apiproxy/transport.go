@@ -123,8 +123,8 @@ func mayHaveNames(contentType string) bool {
 	return contentType == "" || slices.ContainsFunc([]string{"json", "yaml", "protobuf", "cbor"}, func(f string) bool { return strings.Contains(contentType, f) })
 }
 
-// beginsAsObject reports whether the body of r, which has no Content-Type, begins as JSON or cannot be read. An API server
-// reads such a body as JSON, unless it is an upload.
+// beginsAsObject reports whether the body of r, which has no Content-Type, begins as JSON or cannot be read. Unless r is
+// an upload, an API server reads a body without Content-Type as JSON.
 func beginsAsObject(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	r.Body = body{buffered, r.Body}
@@ -206,8 +206,8 @@ func (t *Transport) renamed(r *http.Request, contentType string, body []byte, ta
 	return renamed, newType, nil
 }
 
-// answer returns a with a body that is renamed while it is read. If a is not JSON, only its warnings are renamed. If a
-// cannot be renamed, it returns another response to in.
+// answer returns response a with a body that is renamed while it is read. Parameter in is the request. If a is not
+// JSON, only its warnings are renamed. If a cannot be renamed, answer returns another response.
 func (t *Transport) answer(a *http.Response, in *http.Request, target apirewrite.Target) *http.Response {
 	for i, w := range a.Header["Warning"] {
 		a.Header["Warning"][i] = t.Rules.Message(w)
