@@ -31,8 +31,8 @@ const OperatorAccount = "oooi"
 //go:embed operator.yaml edge_leases.yaml annotations.yaml annotation_keys.yaml
 var files embed.FS
 
-// A Policy is a policy and its binding. The defaults of the API server are set, so that both can be compared with stored
-// objects.
+// A Policy is a policy and its binding. The defaults of the API server are set, so that the policy and the binding can
+// be compared with stored objects.
 type Policy struct {
 	Policy  admissionregistrationv1.ValidatingAdmissionPolicy
 	Binding admissionregistrationv1.ValidatingAdmissionPolicyBinding

@@ -22,8 +22,8 @@ const (
 
 type named struct{ Name, Expression string }
 
-// A validation is a check of a policy. The check fails if Expression is false. Message is an expression for the error text,
-// and Fallback the text if Message cannot be evaluated.
+// A validation is a check of a policy. The check fails if Expression is false. Message is an expression for the error text.
+// If Message cannot be evaluated, Fallback is the error text.
 type validation struct{ Expression, Message, Fallback string }
 
 // A policy is one ValidatingAdmissionPolicy, and its binding.
@@ -87,8 +87,8 @@ func changed(k string) string {
 		k, quote(settings.Prefix))
 }
 
-// judge adds the checks of the value of annotation k. when is the expression for "the annotation must be checked". It comes
-// first, so that an API server does not evaluate the checks of other annotations.
+// judge adds the checks of the value of annotation k. Parameter when is the expression for "the annotation must be
+// checked". It comes first, so that an API server does not evaluate the checks of other annotations.
 func (p *policy) judge(name string, k settings.Key, when string) {
 	variable, concerns := camel(name), "k == "+quote(name)
 	if k.PerNodePool {

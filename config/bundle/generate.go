@@ -64,7 +64,7 @@ func (installation) Icon() (string, error) {
 // Prefix returns the prefix of the annotations' keys.
 func (installation) Prefix() string { return settings.Prefix }
 
-// Keys returns the annotations with these names, or an error if one is unknown.
+// Keys returns the annotations with these names. If a name is unknown, it returns an error.
 func (installation) Keys(names ...string) (out []settings.Key, err error) {
 	all := settings.Keys()
 	for _, name := range names {

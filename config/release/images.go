@@ -26,7 +26,7 @@ type identity struct {
 	// version is that of the manifests, such as "v0.1.0".
 	version string
 	// build is the version of programs and images. It equals version if the commit has that tag. Otherwise it also has the
-	// commit, as in "v0.1.0+0123456789ab", and "-dirty" if files differ from the commit.
+	// commit, as in "v0.1.0+0123456789ab". If files differ from the commit, "-dirty" follows.
 	build string
 	// revision is the commit. Empty: unknown, or files differ from the commit.
 	revision string

@@ -30,7 +30,8 @@ func section(changelog, version string) (text, rest string, found bool) {
 	}
 }
 
-// before returns the version before version in changelog, such as "v0.1.0". Empty: version is the first one.
+// before returns the version that was released before parameter version, such as "v0.1.0". Empty: changelog contains
+// no earlier version.
 func before(changelog, version string) string {
 	_, rest, _ := section(changelog, version)
 	heading, _, _ := strings.Cut(rest, "\n")

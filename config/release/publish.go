@@ -23,7 +23,7 @@ import (
 	"github.com/cldmnky/oooi/config/release/image"
 )
 
-// size returns how many bytes a node pulls for the image for one platform, which has this digest.
+// size returns the number of bytes that a node pulls for the image with this digest, which is for one platform.
 func (p publication) size(digest v1.Hash) (int64, error) {
 	single, err := p.Index.Image(digest)
 	if err != nil {

@@ -154,7 +154,7 @@ func (r *release) addManifests(ctx context.Context, in input) error {
 		return err
 	}
 	pinned.Replaces = strings.TrimPrefix(before(in.changelog, in.version), "v")
-	maps.Copy(own, refs) // Only own has oooi-apiproxy: the bundle does not contain its image.
+	maps.Copy(own, refs) // Only variable own has oooi-apiproxy: the bundle does not contain its image.
 	for name, objects := range in.applied {
 		if name == console && r.registry != namespace {
 			continue // It links to the release's page, which only releases of the project have.
@@ -194,7 +194,7 @@ func (r *release) addCatalog(ctx context.Context, in input, pinned catalog.Bundl
 	return r.addSamples(in, r.add("oooi-catalog", multi))
 }
 
-// addSamples adds in.samples, with the reference to the catalog's image replaced by that of from.
+// addSamples adds in.samples. In them, it replaces the reference to the catalog's image by that of publication from.
 func (r *release) addSamples(in input, from publication) error {
 	tagged := []byte(namespace + "/" + from.name + ":" + in.version)
 	for name, text := range in.samples {

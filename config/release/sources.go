@@ -40,8 +40,8 @@ func readSource(ctx context.Context) (catalog.Bundle, checkout, error) {
 	return bundle, state, err
 }
 
-// readInput returns the input of a release for registry. If everything is false, it returns only what the images of programs
-// need.
+// readInput returns the input of a release for registry. If parameter everything is false, it returns only what the images
+// of programs need.
 func readInput(ctx context.Context, registry string, everything bool) (input, error) {
 	in := input{registry: registry, license: root + "/LICENSE", programs: map[string]map[program.Target]binary{}}
 	bundle, state, err := readSource(ctx)

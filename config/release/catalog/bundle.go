@@ -22,7 +22,7 @@ type Files map[string][]byte
 type Bundle struct {
 	// Files are by their paths in the bundle, such as "metadata/annotations.yaml".
 	Files Files
-	// Name is the package's. Version is for example "0.1.0", and Channel the one that contains this version.
+	// Name is the name of the package. Version is for example "0.1.0". Channel is the channel that contains this version.
 	Name, Version, Channel string
 	// Replaces is the previous version, such as "0.0.9". Empty: this is the first version. Read does not set this field.
 	Replaces string
@@ -130,8 +130,8 @@ func Repository(reference string) string {
 }
 
 // Digests returns the reference by digest for each image in b.Images. built contains the references to the images of this
-// project, by their repository in the bundle; a release may publish them in another one. Digests returns an error for any
-// other image without a digest: a tag can move, and a mirror that is configured by digest does not serve tags.
+// project, by their repository in the bundle; a release may publish them in another repository. Digests returns an error
+// for any other image without a digest: a tag can move, and a mirror that is configured by digest does not serve tags.
 func (b Bundle) Digests(built map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, ref := range b.Images {

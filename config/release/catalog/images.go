@@ -16,8 +16,9 @@ func (b Bundle) Image(d image.Description, arches ...string) (image.Multi, error
 	return data(d, files, arches)
 }
 
-// Image returns the image of a catalog for arches. name is the package, and text the catalog. The image contains no program:
-// the image is for a CatalogSource with extractContent, and for OLM v1, which serve the catalog with their own.
+// Image returns the image of a catalog for arches. name is the package, and text the catalog. The image contains no
+// program. It is for a CatalogSource with extractContent and for OLM v1, which serve the catalog with programs of their
+// own.
 func Image(d image.Description, name string, text []byte, arches ...string) (image.Multi, error) {
 	d.Labels = map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}
 	return data(d, image.Files{"configs/" + name + "/catalog.yaml": {Data: text}}, arches)

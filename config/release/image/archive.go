@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// WriteArchive writes the image, without its referrers, as a tar archive of an image layout. containerd imports the image
-// with each of names, such as "localhost/a:1".
+// WriteArchive writes the image, without its referrers, as a tar archive of an image layout. containerd gives the
+// imported image each name in parameter names, such as "localhost/a:1".
 func (m Multi) WriteArchive(w io.Writer, names ...string) error {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {

@@ -31,8 +31,8 @@ type Description struct {
 // User is the user and group of the images of programs. OpenShift's SCCs may choose another user.
 const User = "65532:65532"
 
-// Program returns the two layers of an image that runs a program. The first contains further and /etc/passwd. The second
-// contains the file source as /usr/bin/NAME.
+// Program returns the two layers of an image that runs a program. The first contains /etc/passwd and the files in
+// parameter further. The second contains the file at path source as /usr/bin/NAME.
 func Program(name, source string, further Files) []Files {
 	lower := maps.Clone(further)
 	lower["etc/passwd"] = File{Data: []byte("root:x:0:0:root:/:/sbin/nologin\noooi:x:65532:65532:oooi:/:/sbin/nologin\n")}
@@ -85,7 +85,8 @@ func Build(d Description, variants []Variant) (Multi, error) {
 	return out, nil
 }
 
-// attach adds the SBOM of v as a referrer of image, the image of v, and of the index, because users may refer to either.
+// attach adds the SBOM of v as a referrer of the image of v, which is parameter image. It also adds the SBOM as a
+// referrer of the index, because users may refer to either.
 func (m *Multi) attach(d Description, v Variant, image v1.Image) error {
 	if len(v.SBOM) == 0 {
 		return nil

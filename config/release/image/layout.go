@@ -104,7 +104,7 @@ func (m Multi) Push(ctx context.Context, ref name.Tag, options ...remote.Option)
 	return nil
 }
 
-// unmoved returns nil if the tag of ref does not exist, or if it already refers to this image.
+// unmoved returns nil if the tag of ref does not exist, or refers to this image.
 func (m Multi) unmoved(ref name.Tag, options []remote.Option) error {
 	switch there, err := remote.Head(ref, options...); {
 	case err == nil && there.Digest.String() != m.Digest:

@@ -44,8 +44,8 @@ func Opm(root string) Program {
 		Tags: "containers_image_openpgp exclude_graphdriver_btrfs exclude_graphdriver_devicemapper exclude_graphdriver_overlay"}
 }
 
-// Compile writes p, compiled for t, to the file out. version is what --version prints, such as "v0.1.0". If it is empty,
-// --version prints Go's build information. The environment does not affect the result.
+// Compile compiles p for t, and writes it to file out. version is what --version prints, such as "v0.1.0". If version is
+// empty, --version prints Go's build information. The environment does not affect the result.
 func (p Program) Compile(ctx context.Context, t Target, version, out string) error {
 	out, err := filepath.Abs(out)
 	if err != nil {

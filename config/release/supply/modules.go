@@ -15,7 +15,7 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// covered is how much of a license file must be the text of known licenses, in percent.
+// covered is the share of a license file that must be the text of known licenses, in percent.
 const covered = 75
 
 // Commands returns the main packages of the programs in a release, relative to the root of the project.

@@ -19,9 +19,9 @@ import (
 	"github.com/spdx/tools-golang/spdx/v2/common"
 )
 
-// WriteSBOM writes the SBOM of the program in file. known are the modules of the source. WriteSBOM returns an error if the
-// program contains any other module: it was built from another source. version, such as "v0.1.0", and created are those of
-// the release, so that equal releases have equal SBOMs.
+// WriteSBOM writes the SBOM of the program in file. Parameter known has the modules of the source. If the program contains
+// any other module, it was built from another source, and WriteSBOM returns an error. version, such as "v0.1.0", and
+// created are those of the release, so that equal releases have equal SBOMs.
 func WriteSBOM(w io.Writer, file string, known []Module, version string, created time.Time) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
