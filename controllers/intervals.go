@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// intervals are the intervals between these checks. The zero value means productIntervals.
+// intervals has the interval of each repeated check. The zero value means productIntervals.
 type intervals struct {
 	// kinds is for the state of all kinds. missingKinds is for kinds that the API server does not have yet.
 	kinds, missingKinds time.Duration

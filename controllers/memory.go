@@ -22,15 +22,17 @@ type memory struct {
 	all map[types.NamespacedName]remembered
 }
 
-// A remembered is what is remembered of one hosted cluster. The zero value is for a cluster that was not seen yet.
+// A remembered holds what this process remembers about one hosted cluster. The zero value is for a cluster that was not
+// seen yet.
 type remembered struct {
 	// reported is the last report. Nil: none.
 	reported *gather.LastReport
 	// failing are the failed passes since the last successful one. It works as a clock: it decides when the condition
 	// names a failure, and never what is applied.
 	failing failing
-	// loss is what the last pass saw of the annotation network. It is not stored in the API server: a stored deadline
-	// counts only for a process that ran all the time and did not see the annotation come back.
+	// loss says whether the last pass found annotation network lost, and how far the removal is. It is not stored in
+	// the API server: a stored deadline counts only for a process that ran all the time and did not see the annotation
+	// come back.
 	loss gather.Loss
 }
 

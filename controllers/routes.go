@@ -88,8 +88,9 @@ func (r *Reconciler) ofNodePool(ctx context.Context, o client.Object) []reconcil
 	return itself(ctx, hc)
 }
 
-// neighborsOn returns the clusters on a network in on. It also returns those that had a cluster in of as a neighbor at
-// their last pass, because they may wait for it. If a read fails, it returns all clusters.
+// neighborsOn returns the clusters on one of the given networks. Parameter of has the names of other clusters.
+// neighborsOn also returns the clusters that had one of them as a neighbor at their last pass, because they may wait
+// for it. If a read fails, it returns all clusters.
 func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, of ...types.NamespacedName) []reconcile.Request {
 	found, err := r.reader().ClustersOn(ctx, on)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *Reconciler) neighborsOn(ctx context.Context, on []network.Attachment, o
 	return r.with(found, of...)
 }
 
-// with adds to found the clusters that had one in of as a neighbor at their last pass.
+// with returns the clusters in found, and those that had a cluster in parameter of as a neighbor at their last pass.
 func (r *Reconciler) with(found map[types.NamespacedName]lenient.HostedCluster, of ...types.NamespacedName) []reconcile.Request {
 	var out []reconcile.Request
 	for key := range found {

@@ -31,8 +31,8 @@ const (
 	whileTerminating = 10 * time.Second
 )
 
-// remove deletes all objects of oooi. It deletes the operator's own rights only when it finds no other object, in a
-// later pass, since a terminating edge may still write a lease.
+// remove deletes all objects of oooi. Once a later pass finds no other object, it deletes the operator's own rights.
+// Until then, a terminating edge may write a lease.
 func (r Writer) remove(ctx context.Context, w gather.World) (Outcome, error) {
 	if w.Binding == nil {
 		return r.bindToRemove(ctx, w)
@@ -150,7 +150,7 @@ func (r Writer) delete(ctx context.Context, o metav1.PartialObjectMetadata) erro
 }
 
 // rememberDeleted remembers that o was deleted, until a cache shows the deletion. If the cache does not have o, there
-// is nothing to wait for: it has already seen the deletion, or it does not hold such objects.
+// is nothing to wait for. Either the cache has already seen the deletion, or it does not hold objects of this kind.
 func (r Writer) rememberDeleted(ctx context.Context, o metav1.PartialObjectMetadata) {
 	key := own.KeyOf(o.GroupVersionKind(), &o)
 	if r.Writes.Deleted(key, &o, r.Now()) {

@@ -55,10 +55,10 @@ func OfACD(n network.Network, ns string) string {
 	return annotation(n, []netip.Prefix{netip.PrefixFrom(reported.ProbeAddress(n), n.CIDR.Bits())}, nil, nil, ns)
 }
 
-// OfVM returns the value of wire.AnnotationNetworks of a pod that acts as a VM with this address on n, and own, the NAD
-// with the name wire.TryNADName that it needs. Routes in own lead to the routers of the VMs. If ok is false, the pod
-// needs no such NAD: it joins the NAD of the VMs, and Multus sets its default route to the next-hop VIP. Some releases
-// of Multus do not set this route.
+// OfVM returns the value of wire.AnnotationNetworks for a pod that acts as a VM with this address on n. It also returns
+// own, the NAD with the name wire.TryNADName, which the pod needs. The routes of that NAD lead to the routers of the
+// VMs. If ok is false, the pod needs no NAD of its own: it joins the NAD of the VMs, and Multus sets its default route
+// to the next-hop VIP. Some releases of Multus do not set this route.
 func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {
 	held := []netip.Prefix{netip.PrefixFrom(address, n.CIDR.Bits())}
 	if n.Attachment.EdgeNADConfig == "" {
@@ -104,12 +104,12 @@ func encoded(all []selection) string {
 // first address. For failover announcements to take effect, this must be the next-hop VIP.
 //
 // On a network of OVN-Kubernetes, the edge address is first. OVN makes a port's MAC from 0a:58 and its first address
-// (ovn-kubernetes, allocator/pod/pod_annotation.go). With the next-hop VIP there, both edges would have the same MAC.
-// Also, ovn-controller announces the first address of a port when the pod is created and when ovn-controller restarts
-// (ovn, controller/pinctrl.c). With the next-hop VIP there, VMs would leave the peer, which serves them.
+// (ovn-kubernetes, allocator/pod/pod_annotation.go). If the next-hop VIP were first, both edges would have the same
+// MAC. Also, ovn-controller announces the first address of a port when the pod is created and when ovn-controller
+// restarts (ovn, controller/pinctrl.c). If that were the next-hop VIP, VMs would leave the peer, which serves them.
 //
-// If the CNI plugin announces all addresses of a new interface (sriov, and macvlan, also on top of an OVN interface),
-// the interface has no VIPs. They are on a second interface. An edge without a peer holds all addresses on one
+// Some CNI plugins announce all addresses of a new interface (sriov, and macvlan, also on top of an OVN interface).
+// With them, the VIPs are not on that interface, but on a second one. An edge without a peer holds all addresses on one
 // interface, because there is no other edge that VMs could leave.
 func heldBy(n network.Network, e network.Edge) (held, vips []netip.Prefix) {
 	own, hop := netip.PrefixFrom(e.Address, n.CIDR.Bits()), network.Host(n.NextHopVIP)

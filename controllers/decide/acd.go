@@ -2,10 +2,10 @@
 // (desired/acd.go), and package rollout decides when it runs.
 //
 // Before the first edge of a network exists, a router or another cluster may use the addresses that the edges will
-// hold. A pod that holds one of them probes for the others. Edges are created once the pod is ready. While edges
-// exist, no pod can probe, because the edges answer for the addresses. If all edges were deleted a moment ago, no
-// check is needed, unless they were on another network, or yielded to edges of another management cluster. Edges that a
-// backup tool restored are removed before the check: other hosts may have got their addresses since the backup.
+// hold. A pod that holds one of them probes for the others. Edges are created once the pod is ready. While edges exist,
+// no pod can probe, because the edges answer for the addresses. If all edges were deleted a moment ago, no check is
+// needed. But it is needed if they were on another network, or yielded to edges of another management cluster. Edges
+// that a backup tool restored are removed before the check: other hosts may have got their addresses since the backup.
 
 package decide
 
@@ -24,8 +24,8 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// edgesEnd is how long removed edges may still seem to answer: until they have ended, and for up to a minute in which the
-// kernel of the probing pod believes an answer.
+// edgesEnd is how long removed edges may still seem to answer. First, they have to end. Then the kernel of the probing
+// pod believes an earlier answer for up to a minute.
 const edgesEnd = (desired.GraceSeconds + 60) * time.Second
 
 // ownedUntilNow reports whether edges of oooi held n's addresses a moment ago, and may answer for some seconds more.

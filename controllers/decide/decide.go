@@ -27,8 +27,8 @@ type Action int
 const (
 	// Ignore: nothing is written (the cluster is being deleted).
 	Ignore Action = iota
-	// Leave: existing objects stay as they are, and the condition says why. Destinations that edges may no longer
-	// dial for VMs are removed from the plan in force nevertheless, and so are edges that a backup tool restored.
+	// Leave: existing objects stay as they are, and the condition says why. Destinations that edges may no longer dial
+	// for VMs are removed from the plan in force nevertheless. Edges that a backup tool restored are removed, too.
 	Leave
 	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no longer opts in.
 	// The condition describes what is served.

@@ -54,7 +54,7 @@ func disruptions(w view, d Decision) []Disruption {
 	return append(out, restoredRemoved(w.restoredEdges())...)
 }
 
-// restoredRemoved returns the disruptions from the removal of these edges, which a backup tool restored.
+// restoredRemoved returns the disruptions from the removal of edges that a backup tool restored.
 func restoredRemoved(edges []metav1.PartialObjectMetadata) []Disruption {
 	var out []Disruption
 	for _, e := range edges {

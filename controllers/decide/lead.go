@@ -79,8 +79,9 @@ func (w view) leads(plan network.Plan) Leading {
 }
 
 // With adds the Services to give back and the endpoints to remove. edges has each Service that the plan wants to
-// forward to edges: true if it does, or will after this decision. If it is false, endpoints with edges are kept,
-// because HyperShift may write the Service of the ingress without a selector at any time.
+// forward to edges. Its value is true if the Service does so, or will after this decision. If the value is false,
+// endpoints with edges are kept, because HyperShift may write the Service of the ingress without a selector at any
+// time.
 func (x Leading) With(these []corev1.Service, all []services.Slice, edges map[string]bool) Leading {
 	for i := range these {
 		s := &these[i]

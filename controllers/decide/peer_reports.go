@@ -26,7 +26,8 @@ func (w view) reportedInUse(p network.Plan, now time.Time) problem.Problems {
 	return ps
 }
 
-// reportedByEdges returns the problems that the edges of p report. all has the rollouts of p's networks, in their order.
+// reportedByEdges returns the problems that the edges of p report. Parameter all has the rollouts of p's networks, in
+// their order.
 func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 	var ps problem.Problems
 	for i, n := range p.Networks {
@@ -84,7 +85,7 @@ func (w view) clocksUnsynchronized(n network.Network) (problem.Problem, bool) {
 }
 
 // runningEdges returns the number of edges of n that run, and their reports. hosts has what they report about other
-// hosts. An edge that yields is not available, so hosts to which edges yield come from all edges.
+// hosts. An edge that yields is not available. So hosts.AddressesInUse comes from all edges, available or not.
 func (w view) runningEdges(n network.Network) (count int, reports []reported.EdgeReport, hosts reported.EdgeReport) {
 	for _, e := range n.Edges {
 		of := w.observed(n, e)
@@ -115,7 +116,7 @@ func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problem
 	return ps
 }
 
-// An observation is what an edge reports, and whether its pod runs.
+// An observation has the last report of an edge, and says whether its pod runs.
 type observation struct {
 	// reports is true if there is a report. EdgeReport is the last one. It may be from a pod that no longer exists.
 	reports bool
@@ -145,8 +146,8 @@ func (w view) observedPeer(n network.Network, e network.Edge) observation {
 }
 
 // causes returns what is wrong with the edge that o is about, according to its own report and its peer's. The peer's
-// report is enough, because an edge whose cluster network is cut cannot report. If neither reaches the API server,
-// neither is at fault. current is false while not all edges run the newest version, so that their plans may differ.
+// report is enough, because an edge whose cluster network is cut cannot report. If neither edge reaches the API server,
+// neither is at fault. current is true if all edges run the newest version. Otherwise, their plans may differ.
 func (o observation) causes(peer observation, current bool) []problem.Cause {
 	var out []problem.Cause
 	// The younger of two pods replaces the report of the older one only after some minutes.

@@ -75,8 +75,8 @@ func (w view) storedRemoval() string {
 }
 
 // removalAfter returns the stored deadline, or a new one to store. A stored deadline counts if it is not later than a
-// new one would be, if the annotation did not come back, and if there was no pause in between. If it passed while no
-// operator ran, it counts only if the removal had begun.
+// new one would be. If the annotation came back, or if there was a pause, it no longer counts. If the deadline passed
+// while no operator ran, it counts only if the removal had begun.
 func (w view) removalAfter(now time.Time) (at time.Time, announced bool) {
 	next := now.Add(removalDelay).Truncate(time.Second)
 	stored, err := time.Parse(time.RFC3339, w.storedRemoval())

@@ -28,8 +28,8 @@ func accessContainer(n network.Network, e network.Edge, r Release) *corev1ac.Con
 		WithPorts(corev1ac.ContainerPort().WithName(wire.AccessPortName).WithContainerPort(network.AccessPort).WithProtocol(corev1.ProtocolTCP))
 }
 
-// AccessService returns the Service that forwards to the edges of n, at the port of HTTP CONNECT and at the ports of
-// entries that have one.
+// AccessService returns the Service that forwards to the edges of n. Its ports are the port of HTTP CONNECT, and those
+// of entries with a port of their own.
 func AccessService(name string, n network.Network, ns string) *corev1ac.ServiceApplyConfiguration {
 	var ports []*corev1ac.ServicePortApplyConfiguration
 	for _, port := range accessPorts(n) {

@@ -1,8 +1,8 @@
 // Package desired makes the objects that oooi creates in a control plane namespace, one file for each. The package is pure:
 // each object follows from the plan, the release, and few facts. Pods request no user, no host path and no capability.
 //
-// The servers in the pod of an edge read the plan, so the pod is recreated only when its addresses, its NAD or its
-// images change.
+// The servers in the pod of an edge read the plan. So the pod is recreated only if its addresses, its NAD or its images
+// change.
 package desired
 
 import (

@@ -171,7 +171,7 @@ func portOf(svc corev1.Service, b network.Backend) (corev1.ServicePort, bool) {
 }
 
 // toPeers returns rules that allow heartbeats to every edge in the namespace, or nil if no edge has a peer. An edge
-// accepts them only from its peer.
+// accepts heartbeats only from its peer.
 func toPeers(plan network.Plan) []*egressRule {
 	if !slices.ContainsFunc(plan.Networks, func(n network.Network) bool { return len(n.Edges) > 1 }) {
 		return nil
@@ -211,8 +211,8 @@ func toExternal(plan network.Plan) []*egressRule {
 	return rules
 }
 
-// toPermitted returns a rule that allows destinations in the management cluster that its administrator permits, and the
-// pods of its ingress: a policy sees these in place of a load balancer's address.
+// toPermitted returns a rule that allows destinations in the management cluster that its administrator permits. It also
+// allows the pods of its ingress: a policy sees these pods in place of a load balancer's address.
 func toPermitted(permitted []netip.Prefix, ports ...uint16) *egressRule {
 	rule := networkingv1ac.NetworkPolicyEgressRule().WithTo(ownIngress())
 	for _, p := range network.MergedPrefixes(permitted) {
@@ -231,7 +231,7 @@ func ownIngress() *policyPeer {
 		WithPodSelector(metav1ac.LabelSelector())
 }
 
-// toProxy returns rules that allow the port of an HTTP proxy, "host:port", at any address. For a Service of the
+// toProxy returns rules that allow the port of the HTTP proxy "host:port" at any address. For a Service of the
 // management cluster, they allow all ports of all pods in the namespace.
 func toProxy(at string) []*egressRule {
 	host, text, err := net.SplitHostPort(at)
@@ -256,7 +256,7 @@ func toProxy(at string) []*egressRule {
 	return rules
 }
 
-// anywhereBut returns a rule that allows these ports at all addresses except those in there, and except
+// anywhereBut returns a rule for the given ports. It allows all addresses except those in parameter there and in
 // network.NoDestinations.
 func anywhereBut(there []netip.Prefix, ports ...uint16) *egressRule {
 	all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)

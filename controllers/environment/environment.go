@@ -86,11 +86,12 @@ type Store struct {
 	sources sources
 	// seen are the addresses in use, and when each was seen last.
 	seen map[netip.Addr]time.Time
-	// last is the environment that was read last. Nil: none.
+	// last is the most recently read environment. Nil: none.
 	last atomic.Pointer[Environment]
 }
 
-// stillObserved adds to now the addresses that were seen within observedFor before at. The caller holds reading.
+// stillObserved records that the addresses in now are seen at the given time. It returns all addresses whose last use
+// is less than observedFor ago. The caller holds reading.
 func (s *Store) stillObserved(now []netip.Addr, at time.Time) []netip.Addr {
 	if s.seen == nil {
 		s.seen = map[netip.Addr]time.Time{}

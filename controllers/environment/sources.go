@@ -55,7 +55,8 @@ func (s *sources) state(name string) *source {
 	return s.states[name]
 }
 
-// read returns what get returns, or last if get fails. It records the result in s.
+// read returns the value from get. If get fails, it returns last, the previous value. It records in s whether get
+// failed.
 func read[T any](s *source, last T, get func() (T, error)) T {
 	value, err := get()
 	if s.err = err; err != nil {

@@ -53,7 +53,7 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 	return nil
 }
 
-// behind returns all addresses of these slices, ready or not, with each TCP port, by the port's name.
+// behind returns all addresses of the given slices, ready or not, with each TCP port, by the port's name.
 func behind(all ...discoveryv1.EndpointSlice) map[string][]netip.AddrPort {
 	out := map[string][]netip.AddrPort{}
 	for _, s := range all {

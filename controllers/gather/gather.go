@@ -50,7 +50,7 @@ type World struct {
 	EdgeReports []NetworkReport
 	// Turn says whether edges of an older release may be recreated with the operator's release.
 	Turn waves.Turn
-	// Loss is what the last pass saw of the annotation network.
+	// Loss says whether the last pass found annotation network lost, and how far the removal is.
 	Loss Loss
 	// PreviousReport is the last Report of the operator. Zero: there is none.
 	PreviousReport explain.Report
@@ -141,7 +141,8 @@ func (w World) Edge(name string) (Edge, bool) {
 	return w.Edges[i], true
 }
 
-// A Loss is what this process saw of a cluster's annotation network at its last pass.
+// A Loss says whether the last pass found a cluster's annotation network lost, and how far the removal is. It counts
+// only passes of this process.
 type Loss int
 
 const (

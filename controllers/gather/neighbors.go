@@ -60,9 +60,9 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	return nil
 }
 
-// ClustersOn returns the hosted clusters on one of these networks that opted in or may have objects of oooi. NodePools
-// or VMs of such a cluster use a NAD of the layer-2 network, or its plan in force serves it. NodePools that a NAD does
-// not allow do not count, and nothing of their clusters is read.
+// ClustersOn returns the hosted clusters on one of the given networks that opted in or may have objects of oooi.
+// NodePools or VMs of such a cluster use a NAD of the layer-2 network, or its plan in force serves it. NodePools that a
+// NAD does not allow do not count, and nothing of their clusters is read.
 func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	return r.clusters(ctx, on, networks.Allows)
 }
@@ -135,7 +135,7 @@ func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]len
 	return requests.Present(client.IgnoreNotFound(err))
 }
 
-// sameNetwork returns the values in index watch.ByNetwork of the networks in on, and of all other NADs of the same
+// sameNetwork returns the values in index watch.ByNetwork of the given networks, and of all other NADs of the same
 // layer-2 networks. Each is mapped to the NAD with that name, or to nil if there is none.
 func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]*nadv1.NetworkAttachmentDefinition, error) {
 	values := map[string]*nadv1.NetworkAttachmentDefinition{}

@@ -33,8 +33,8 @@ type LastReport struct {
 	At        time.Time
 }
 
-// overlay sets the condition that was written last in hc if the cache does not have it yet, so that no second Event is
-// emitted about it. If the cache stays older for longer than own.UnseenFor, etcd was restored, and the cache counts.
+// overlay sets the last written condition in hc if the cache does not have it yet. So no second Event is emitted about
+// it. If the cache stays older for longer than own.UnseenFor, etcd was restored, and the cache counts.
 func (l *LastReport) overlay(hc *hyperv1.HostedCluster, now time.Time) {
 	if l == nil || l.Version == "" || now.Sub(l.At) >= own.UnseenFor {
 		return

@@ -1,5 +1,5 @@
-// This file remembers what this process wrote until a cache shows it, so that the operator never decides from an older
-// state than its own last write.
+// This file remembers what this process wrote until a cache shows it. So the operator never decides from a state older
+// than its own last write.
 
 package own
 

@@ -33,8 +33,8 @@ func foundOf(p explain.ReportProblem) (out []found) {
 	return out
 }
 
-// begun returns the problems in now that began after before: lost edges, and problems that edges found. It leaves out
-// problems with reason told, because an Event has already reported that reason.
+// begun returns the problems of Report now that began after Report before: lost edges, and problems that edges found.
+// It leaves out problems with reason told, because an Event has already reported that reason.
 func begun(now, before explain.Report, told problem.Reason) (out []explain.ReportProblem) {
 	var seen []found
 	for _, p := range before.Problems {

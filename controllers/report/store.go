@@ -112,10 +112,10 @@ func (r Reporter) writeStatus(ctx context.Context, w gather.World, s explain.Rep
 	})
 }
 
-// Inputs returns a hash (16 hexadecimal digits) of what is read of o's NodePools and NADs without their status, of its
-// Services and Routes, and of its HostedCluster's metadata. The spec of the HostedCluster has a generation; its status is
-// in no hash. `oooi status` compares the hash with that of the current objects. Both decode only fields that are read
-// (package lenient).
+// Inputs returns a hash (16 hexadecimal digits) of the fields in o that oooi reads. It covers NodePools and NADs
+// without their status, Services and Routes, and the HostedCluster's metadata. The spec of the HostedCluster has a
+// generation; its status is in no hash. `oooi status` compares the hash with that of the current objects. Both decode
+// only fields that are read (package lenient).
 func Inputs(o hcp.Objects) string {
 	var all []string
 	add := func(kind string, meta metav1.ObjectMeta, read ...any) {

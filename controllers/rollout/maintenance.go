@@ -16,9 +16,9 @@ func (s Seen) awaits(now time.Time) bool {
 	return s.Exists && !s.Available && s.MaintainedNode != "" && (!s.Unavailable || now.Sub(s.Since) < MaintenanceLimit)
 }
 
-// withMaintenance returns the edges of n, each with the time from which Deadline counts. at is the time to store. Each
-// change of at is a write, so at changes only after half of Deadline. again is the time until the next change, or 0 if
-// there is none.
+// withMaintenance returns the edges of n, each with the time from which Deadline counts. Result at is the time to
+// store. Each change of it is a write, so it changes only after half of Deadline. again is the time until the next
+// change, or 0 if there is none.
 func (n Network) withMaintenance(now time.Time) (edges []Edge, at time.Time, again time.Duration) {
 	edges, at = slices.Clone(n.Edges), n.MaintainedAt
 	if at.After(now) || now.Sub(at) >= Deadline { // The clock was set back, or the maintenance is over.

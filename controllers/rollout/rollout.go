@@ -65,8 +65,8 @@ type Edge struct {
 	Name string
 	// Wanted is the version that the edge should run. Empty: the edge is not wanted.
 	Wanted string
-	// Postponed is true if the edge, if it exists, keeps its present version for now, because other hosted clusters
-	// get a new release of oooi first.
+	// Postponed is true if other hosted clusters get a new release of oooi first. An existing edge then keeps its
+	// present version for now.
 	Postponed bool
 	// Seen is the existing edge. Zero: it does not exist.
 	Seen Seen

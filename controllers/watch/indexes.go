@@ -31,8 +31,8 @@ const (
 	ByControlPlane = "controlPlaneNamespace"
 	// ByCluster finds a NodePool by the name of its HostedCluster.
 	ByCluster = "hostedCluster"
-	// ByNetwork finds NodePools and VMs by the NADs that they use ("namespace/name"), foreign NADs by Layer2Value,
-	// and plans in force by the names and layer-2 networks of their networks.
+	// ByNetwork finds NodePools and VMs by the NADs that they use ("namespace/name"). It finds foreign NADs by
+	// Layer2Value, and plans in force by the names and layer-2 networks of their networks.
 	ByNetwork = "network"
 )
 

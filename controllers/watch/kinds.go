@@ -1,4 +1,4 @@
-// This file starts the watch of each kind once the cluster has the kind, so that the operator can be installed before
+// This file starts the watch of each kind once the cluster has the kind. So the operator can be installed before
 // HyperShift, KubeVirt or Routes. A watch never ends: it is used again after a kind is reinstalled. kind_states.go
 // records whether each watch works.
 

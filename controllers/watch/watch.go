@@ -48,10 +48,10 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// CacheOptions returns the options of a cache that keeps only what is read of each kind: of kinds that oooi writes only
-// its own objects, of Leases the reports of edges, of EndpointSlices the addresses of pods, of Services the fields that
-// edges and plans need. The cache keeps managed fields only in Deployments, and only those of other clients. The
-// options do not name kinds that a cluster may lack. Informers report to k.
+// CacheOptions returns the options of a cache that keeps only what is read of each kind. Of kinds that oooi writes, it
+// keeps only objects of oooi. Of Leases, it keeps the reports of edges, of EndpointSlices the addresses of pods, and of
+// Services the fields that edges and plans need. The cache keeps managed fields only in Deployments, and only those of
+// other clients. The options do not name kinds that a cluster may lack. Informers report to k.
 func CacheOptions(k *Kinds) cache.Options {
 	o := cache.Options{
 		NewInformer:      k.Informer,

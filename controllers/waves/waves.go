@@ -95,7 +95,7 @@ func States() []State {
 	return []State{Waiting, Blocked, Updating, Updated, Unproven, Failed, Paused}
 }
 
-// A Turn is what the decision means for one cluster with an outdated edge.
+// A Turn says what a Decision means for one cluster with an outdated edge.
 type Turn struct {
 	// Now is true if the cluster's edges may be recreated with the new release.
 	Now bool
@@ -136,7 +136,8 @@ func (d Decision) Clusters(s State) []string {
 	return out
 }
 
-// Next decides about all hosted clusters. last is the previous decision, zero for an operator that has just started.
+// Next decides about all hosted clusters. Parameter last is the previous decision. It is zero for an operator that has
+// just started.
 func Next(all []Cluster, last Decision, now time.Time) Decision {
 	d := Decision{States: map[string]State{}, Turns: map[string]Turn{}, places: map[string]time.Time{}, blocked: map[string]time.Time{}}
 	changes := false
@@ -165,7 +166,7 @@ func Next(all []Cluster, last Decision, now time.Time) Decision {
 	return d
 }
 
-// follow returns the state of c, and copies its place or the end of its last turn from last.
+// follow returns the state of c, and copies its place or the end of its last turn from the previous decision, last.
 func (d Decision) follow(c Cluster, last Decision, now time.Time) State {
 	s := c.state(now)
 	since, has := last.places[c.Name]
