@@ -15,10 +15,10 @@ import (
 type outcome struct {
 	plan     network.Plan
 	problems problem.Problems
-	// refused are the Names of the networks that VMs boot from and that have an Error. They are still in plan, unless
-	// they could not be derived at all.
+	// refused are the Names of primary networks with an Error. They are still in plan, unless they could not be derived
+	// at all.
 	refused []string
-	// left are the Names of the secondary networks that checked has left out, and leftProblems the problems of these.
+	// left are the Names of the secondary networks that method checked has left out. leftProblems are their problems.
 	left         []string
 	leftProblems problem.Problems
 }
@@ -57,8 +57,8 @@ func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
 	return out
 }
 
-// decideNetworks decides the networks of in without an Error of their own, and returns the Errors of the others. A
-// refused network that already runs stays as it is. If VMs boot from refused networks only, all networks are decided,
+// decideNetworks decides the requested networks that have no Error of their own, and returns the Errors of the others.
+// A refused network that already runs stays as it is. If VMs boot from refused networks only, all networks are decided,
 // boots is false, and each Error refuses the plan.
 func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (p network.Plan, ps problem.Problems, boots bool) {
 	in.LeftOut = slices.Clone(in.Refused)

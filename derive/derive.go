@@ -70,10 +70,10 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofMoved, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
 }
 
-// decideWanted decides the networks of in that are not refused yet. It retains networks in force that are wanted but
-// cannot be decided now (lastgood.go). A network that is left out because of its addresses keeps its CIDR while it
-// runs. But decideOnce may have assigned that CIDR to another network, so it decides the other networks again, and
-// cannot assign it.
+// decideWanted decides the requested networks that in.LeftOut does not name. It retains networks in force that are
+// wanted but cannot be decided now (lastgood.go). A network that is left out because of its addresses keeps its CIDR
+// while it runs. But decideOnce may have assigned that CIDR to another network, so it decides the other networks again,
+// and cannot assign it.
 func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	var left problem.Problems
 	out := decideOnce(in, last, others)
@@ -89,7 +89,7 @@ func decideWanted(in served.Input, last network.Plan, others []OtherCluster) out
 	return out
 }
 
-// decideOnce decides the networks of in that are not refused yet:
+// decideOnce decides the requested networks that in.LeftOut does not name:
 //
 //  1. Each requested network gets addresses, servers, listeners, records and options (package served). A network waits if
 //     its CIDR overlaps an older network (overlap.go), and gives way to another NAD of the same layer-2 network (twins.go).
@@ -145,7 +145,8 @@ func moveCIDRs(in served.Input) outcome {
 	return out
 }
 
-// newNetworks decides each requested network that is not in in.LeftOut. It leaves out secondary networks with an Error.
+// newNetworks decides each requested network that in.LeftOut does not name. It leaves out secondary networks with an
+// Error.
 func newNetworks(in served.Input) outcome {
 	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
 	for _, s := range sortedRequests(in.Networks) {

@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refuseInUse returns o without secondary networks on which a VM has an edge's address, and refuses primary ones. For
-// an address that edges hold in last, the plan in force, it only returns a Warning.
+// refuseInUse returns a copy of o. If a VM has an edge's address on a network, a secondary network is left out, and a
+// primary one is refused. If edges already hold the address in last, the plan in force, there is only a Warning.
 func (o outcome) refuseInUse(seen []network.VMAddress, last network.Plan) outcome {
 	out := o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems

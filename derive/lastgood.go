@@ -15,8 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// keepLastKnownGood returns in with the networks of last, the plan in force, that are still wanted, and with last's
-// endpoints in place of waiting ones. An address that is missing for a moment changes nothing.
+// keepLastKnownGood returns a copy of in. Its field Retained has the networks of last, the plan in force, that are
+// still wanted. For endpoints and load balancer addresses that are not published yet, it uses those in last. An address
+// that is missing for a moment changes nothing.
 func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	out := in
 	out.Wanted = slices.DeleteFunc(slices.Clone(in.Wanted), in.LeavesAlone)
@@ -43,9 +44,10 @@ const maxFormer = 16
 // maxLost limits the places beyond maxFormer that are remembered: each has a Warning as long as VMs run.
 const maxLost = 4
 
-// keepFormerPlaces adds the former places of HyperShift's endpoints: an address or a name, and a port, that last has
-// and in does not. While a VM runs, they forward to the present backend, because VMs store some of them for life. Each
-// is a hint. Places beyond maxFormer are lost, and maxLost of them have a Warning.
+// keepFormerPlaces returns a copy of in with the former places of HyperShift's endpoints. A former place is an address
+// or a name, and a port, that the plan in force has and the present endpoint lacks. While a VM runs, former places
+// forward to the present backend, because VMs store some of them for life. Each is a hint. Places beyond maxFormer are
+// lost, and maxLost of them have a Warning.
 func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, lost []network.Endpoint, ps problem.Problems) {
 	out = in
 	out.Endpoints = slices.DeleteFunc(slices.Clone(in.Endpoints), func(e network.Endpoint) bool { return e.Former })
@@ -72,8 +74,9 @@ func keepFormerPlaces(in served.Input, last network.Plan) (out served.Input, los
 	return out, lost, ps
 }
 
-// formerOf compares was, an endpoint of the plan in force, with now, the present endpoint of that name. former has the
-// places that now lacks, and the present backend. moved is false if there are none.
+// formerOf compares was, an endpoint of the plan in force, with the present endpoint of that name, which is result now.
+// former has the present backend, and the places that only the endpoint of the plan in force has. If there are none,
+// moved is false.
 func formerOf(was network.Endpoint, present []network.Endpoint) (former, now network.Endpoint, moved bool) {
 	i := slices.IndexFunc(present, func(e network.Endpoint) bool { return e.Name == was.Name && e.Origin == was.Origin })
 	if i < 0 || was.Origin != network.OriginHyperShift {
@@ -103,8 +106,9 @@ func keepsLoadBalancer(in served.Input, e network.Endpoint, last network.Plan) (
 	return last.Endpoints[i].LoadBalancer, true
 }
 
-// stale returns the problems of in. If last has an endpoint that is missing now, LastGoodEndpoint or LastGoodIngress
-// replaces the problem about it. LastGoodEndpoint is a Warning, or a hint (severity Info) if the replaced problem was one.
+// stale returns a copy of in.Problems. If last has an endpoint that is missing now, LastGoodEndpoint or LastGoodIngress
+// replaces the problem about it. LastGoodEndpoint is a Warning, or a hint (severity Info) if the replaced problem was
+// one.
 func stale(in served.Input, last network.Plan) problem.Problems {
 	out := slices.Clone(in.Problems)
 	for i, p := range in.Problems {
@@ -145,7 +149,7 @@ func waitsFor(in served.Input, name string) bool {
 
 // retain adds to p the networks of last that p lacks and whose Names are wanted. Two NADs of one layer-2 network would
 // have the same addresses. So retain removes networks from p that are on the layer-2 network of a retained one, which
-// serves the VMs of both.
+// serves the VMs of both NADs.
 func retain(p network.Plan, last network.Plan, wanted []string) network.Plan {
 	var kept []network.Network
 	for _, n := range last.Networks {

@@ -17,8 +17,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// leaveTakenLoadBalancers returns in without the addresses of load balancers that another host of a network has, and a
-// problem for each.
+// leaveTakenLoadBalancers returns a copy of in without load balancer addresses that another host of a network has. It
+// returns a problem for each of them on port 443 whose endpoint has host names.
 func leaveTakenLoadBalancers(in served.Input, others []OtherCluster) (served.Input, problem.Problems) {
 	out := in
 	out.Endpoints = slices.Clone(in.Endpoints)

@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// keepInUse returns in with the NADs and the addresses of last, the plan in force, for networks in use. A change that
-// this prevents is a problem, and takes effect when no VM is on the network.
+// keepInUse returns a copy of in. In it, networks in use have the NADs and the addresses of last, the plan in force. A
+// change that this prevents is a problem, and takes effect when no VM is on the network.
 func keepInUse(in served.Input, last network.Plan) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	var pinned []network.Attachment

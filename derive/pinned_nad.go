@@ -23,8 +23,8 @@ func SameConfig(a, b string) bool {
 	return a == b || !knownA || !knownB || versionA != versionB
 }
 
-// changedFrom reports whether edges that were created for the attachment was cannot serve a. It returns false if the
-// NAD of either is unknown.
+// changedFrom reports whether edges that were created for an earlier attachment, was, cannot serve a. If the NAD of
+// either attachment is unknown, it returns false.
 func changedFrom(a network.Attachment, was network.Attachment) bool {
 	if a.Kind == "" || was.Kind == "" {
 		return false
@@ -32,8 +32,8 @@ func changedFrom(a network.Attachment, was network.Attachment) bool {
 	return movedFrom(a, was) || a.Kind != was.Kind || a.MTU != was.MTU || !SameConfig(a.ConfigHash, was.ConfigHash)
 }
 
-// movedFrom reports whether a is on another layer-2 network than the attachment was. It returns false if the layer-2
-// network of was is unknown.
+// movedFrom reports whether a is on another layer-2 network than the earlier attachment, was. If was.Layer2 is unknown,
+// it returns false.
 func movedFrom(a network.Attachment, was network.Attachment) bool {
 	return was.Layer2 != "" && a.Layer2 != was.Layer2
 }
@@ -75,8 +75,8 @@ func mtuText(mtu int) string {
 	return "MTU " + strconv.Itoa(mtu)
 }
 
-// without returns in without the other NADs of the layer-2 networks in pinned, and a problem for each: their edges
-// would serve the same VMs.
+// without returns a copy of in without networks on the layer-2 networks in pinned that have another NAD. It also
+// returns a problem for each of these networks: their edges would serve the same VMs.
 func without(in served.Input, pinned []network.Attachment) (served.Input, problem.Problems) {
 	var problems problem.Problems
 	out := in

@@ -17,8 +17,8 @@ func keepsRole(in served.Input, n network.Network, s network.NetworkRequest) boo
 	return n.Primary && !s.Primary && slices.Contains(in.BootedFrom, n.Name)
 }
 
-// notSelected returns a problem for each network of last that VMs use although annotation network does not select it.
-// NodePools that boot from it have an Error of their own.
+// notSelected returns a problem for each network of last, the plan in force, that VMs use although annotation network
+// does not select it. NodePools that boot from it have an Error of their own.
 func notSelected(in served.Input, last network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, n := range last.Networks {

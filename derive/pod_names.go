@@ -44,7 +44,7 @@ func ownNames(r network.Request) []string {
 
 // podRecords returns a record for each published name with one ClusterIP that has all published ports of the name. It
 // leaves out wildcards and names in own. If HyperShift and another origin publish one name, HyperShift's endpoint
-// counts, as for VMs.
+// counts, as it does in answers to VMs.
 func podRecords(endpoints []network.Endpoint, own []string) []network.Record {
 	at := map[string]netip.Addr{}
 	hyperShifts := map[string]bool{}

@@ -1,6 +1,6 @@
-// This file decides what is removed from a plan in force while its HostedCluster has an error. The author of a
-// HostedCluster must not use a lasting error to keep destinations that the administrator no longer permits, or that
-// became part of the management cluster.
+// This file decides what is removed from a plan in force while its HostedCluster has an error. Destinations that the
+// administrator no longer permits, or that became part of the management cluster, are removed. Otherwise the author of
+// a HostedCluster could keep them with a lasting error.
 
 package derive
 

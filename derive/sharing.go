@@ -17,8 +17,8 @@ import (
 type OtherCluster struct {
 	// Name is "namespace/name".
 	Name string `json:"name"`
-	// Older is true if the cluster is older than this one. If SameAge is true, both were created at the same time, and
-	// the order of their names decided.
+	// Older is true if the cluster is older than this one. If SameAge is true, both clusters were created at the same
+	// time, and the order of their names decided.
 	Older   bool `json:"older"`
 	SameAge bool `json:"sameAge,omitempty"`
 	// On are the networks of its NodePools.
@@ -29,8 +29,8 @@ type OtherCluster struct {
 	Serves network.Plan `json:"serves"`
 }
 
-// yieldTo returns o without secondary networks on which another cluster has precedence, and refuses such primary ones.
-// last is this cluster's plan in force.
+// yieldTo returns a copy of o. If another cluster has precedence on a network, a secondary network is left out, and a
+// primary one is refused. Parameter last is this cluster's plan in force.
 func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	return o.checked(func(n network.Network) problem.Problems {
 		var ps problem.Problems
@@ -46,8 +46,8 @@ func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 	})
 }
 
-// answerOwnVMs makes edges ignore unknown clients on each network that another cluster used first. last is this
-// cluster's plan in force.
+// answerOwnVMs makes edges ignore unknown clients on each network that another cluster used first. Parameter last is
+// this cluster's plan in force.
 func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) network.Plan {
 	return p.WithEach(func(n *network.Network) {
 		if slices.ContainsFunc(others, func(u OtherCluster) bool { return joins(*n, u, last) }) {
@@ -189,9 +189,9 @@ func hosts(n network.Network) []usedRange {
 	return []usedRange{{network.Range{First: n.CIDR.Addr(), Last: network.HostAddress(n.CIDR, -1).Next()}, network.KeyCIDR}}
 }
 
-// conflict returns the addresses that n and other cannot both use, and the keys that set them on n. Such an address is
-// assigned by both, assigned by one and the gateway of the other, or published by one in the CIDR of the other. Without
-// a conflict, or on different layer-2 networks, both results are empty.
+// conflict returns the addresses that n and other cannot both use, and the keys that set them on n. Either both
+// networks assign the address, or one assigns it and it is the other's gateway, or one publishes it in the other's
+// CIDR. Without a conflict, or on different layer-2 networks, keys and ranges are empty.
 func conflict(n network.Network, other network.Network) (keys, ranges []string) {
 	if !n.Attachment.SameNetwork(other.Attachment) {
 		return nil, nil

@@ -117,8 +117,9 @@ func (x accessStep) open(e network.AccessEntry) problem.Problems {
 	return x.at(e, network.AccessDestination{}, e.Addresses)
 }
 
-// port returns a problem if edges themselves use the port e.Listen, if another entry has the same one, or if callers
-// must send a token, which they cannot send to such a port. It returns nil if e has no such port.
+// port returns a problem if edges themselves use the port e.Listen, or if another entry has the same port. It also
+// returns one if callers must send a token, because connections to e.Listen carry none. If e.Listen is 0, it returns
+// nil.
 func (x accessStep) port(e network.AccessEntry) problem.Problems {
 	if e.Listen == 0 {
 		return nil

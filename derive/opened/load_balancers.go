@@ -49,8 +49,8 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 }
 
 // balancedOn returns the Name of the network whose edges get the connections of load balancers. Among the networks in
-// possible, it prefers those with VMs, then the one that had these connections in last, then the first in p. So
-// connections do not move to a new network without VMs.
+// possible, it prefers those with VMs, then the network that gets these connections in last, the plan in force, then
+// the first in p. So connections do not move to a new network without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {
@@ -153,8 +153,9 @@ func (x balancer) inOrder() []network.LoadBalancer {
 	})
 }
 
-// lastGood returns the Services of the ingress that are in the plan in force and missing now, while the ingress keeps
-// its last known good state. HyperShift creates such a Service again, and it then forwards to edges immediately.
+// lastGood returns the Services of the ingress that the plan in force has and that are missing now. An endpoint of the
+// ingress still has each of them as its last known good backend. If HyperShift creates one of them again, it forwards
+// to edges immediately.
 func (x balancer) lastGood(have []network.BalancedService) []network.BalancedService {
 	var out []network.BalancedService
 	for _, n := range x.last.Networks {
@@ -236,8 +237,8 @@ func balancerProblem(s network.LoadBalancer, c problem.Cause, args problem.Args)
 	return problem.New(c, problem.Subject{Kind: "Service", Name: s.Service}, all, network.KeyAccess)
 }
 
-// unreachedLoadBalancers returns a hint (severity Info) that VMs on networks without a gateway do not reach load
-// balancers whose addresses are on none of the networks.
+// unreachedLoadBalancers returns a hint (severity Info) about load balancers whose addresses are on none of the
+// networks. VMs on networks without a gateway do not reach them.
 func unreachedLoadBalancers(f network.Facts, r network.Request) problem.Problems {
 	boots := slices.DeleteFunc(slices.Clone(r.Networks), func(s network.NetworkRequest) bool { return !s.Primary })
 	if len(boots) == 0 || slices.ContainsFunc(boots, func(s network.NetworkRequest) bool { return s.Gateway.IsValid() || s.UnservedNetworks }) {

@@ -39,9 +39,10 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 	}), problems
 }
 
-// hiddenBy returns a text for what edges of n, or its VMs, no longer reach if edges route p through the gateway. ok is false
-// if they still reach everything. Single addresses that nothing needs do not count. Nor do observed addresses, because users
-// of other hosted clusters choose them, and addresses that edges hold, because the kernel delivers these locally.
+// hiddenBy returns a text for what edges of n, or its VMs, no longer reach if edges route p through the gateway. ok is
+// false if they still reach everything. Single addresses that nothing needs do not count. Observed addresses do not
+// count either, because users of other hosted clusters choose them. Addresses that edges hold do not count, because the
+// kernel delivers their packets locally.
 func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool) {
 	if n.CIDR.Overlaps(p) {
 		return fmt.Sprintf("CIDR %s of the network", n.CIDR), true

@@ -28,8 +28,8 @@ func heldFor(n network.Network, in Input) []netip.Addr {
 	return held
 }
 
-// leaveTakenPlaces returns in without former places whose addresses conflict with others, and a problem for each.
-// Former places never block a plan.
+// leaveTakenPlaces returns a copy of in without former places whose addresses conflict with others, and a problem for
+// each. Former places never block a plan.
 func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (Input, problem.Problems) {
 	former := func(e network.Endpoint) bool { return e.Former }
 	if !n.Primary || !n.Runs(network.ServiceProxy) || !slices.ContainsFunc(in.Endpoints, former) {
@@ -53,7 +53,7 @@ func leaveTakenPlaces(n network.Network, s network.NetworkRequest, in Input) (In
 	return out, ps
 }
 
-// conflicts returns the problems of n's CIDR, and of held, the addresses that are or will be published on n.
+// conflicts returns the problems of n's CIDR and of the addresses in held. These are or will be published on n.
 func conflicts(n network.Network, s network.NetworkRequest, in Input, held []netip.Addr) problem.Problems {
 	ps := checkPublished(n, held)
 	ps = append(ps, checkReserved(n, s, held, in.Reserved)...)
@@ -61,8 +61,8 @@ func conflicts(n network.Network, s network.NetworkRequest, in Input, held []net
 	return append(ps, checkNodeAPI(n, s, held, in.NodeAPI)...)
 }
 
-// checkPublished returns a problem for each published address that no host can have, or that is in n's CIDR, where VMs
-// would look for a host.
+// checkPublished returns a problem for each published address that no host can have. It also returns one for each that
+// is in n's CIDR, because VMs would look for a host there.
 func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	for _, a := range held {

@@ -85,7 +85,8 @@ func publishedAddresses(endpoints []network.Endpoint) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// LoadBalancerInUse returns the problem that another host, by, has the address of e's load balancer on s's network.
+// LoadBalancerInUse returns the problem that another host has the address of e's load balancer on s's network.
+// Parameter by names that host.
 func LoadBalancerInUse(s network.NetworkRequest, e network.Endpoint, by string) problem.Problem {
 	return s.Problem(problem.AppsLoadBalancerInUse, problem.Args{"name": {e.Hosts[0]}, "address": {e.LoadBalancer.String()}, "holder": {by}})
 }

@@ -68,8 +68,8 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	return ps
 }
 
-// imagesElsewhere returns problems about addresses that nodes dial for images, if they are addresses of edges or inside
-// the hosted cluster.
+// imagesElsewhere returns problems about addresses that nodes dial for images and that are inside the hosted cluster or
+// belong to edges. If a Service of the user answers at an address of edges, that address is no problem.
 func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
 	fields := []string{"spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"}
 	var ofEdges []string
@@ -91,9 +91,9 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 	return ps
 }
 
-// answers reports whether edges of n forward connections to at, an address of theirs, to a Service of the user,
-// whatever TLS server name a client sends. HyperShift's endpoints are neither registries, nor HTTP proxies, nor
-// identity providers.
+// answers reports whether a Service of the user gets all connections to destination at, which is an address of edges of
+// n. The TLS server name that a client sends does not matter. HyperShift's endpoints are neither registries, nor HTTP
+// proxies, nor identity providers.
 func answers(n network.Network, at netip.AddrPort) bool {
 	return slices.ContainsFunc(n.Listeners, func(l network.Listener) bool {
 		ofUser := func(b network.Backend) bool {
