@@ -26,7 +26,7 @@ const (
 	maxEvent   = 1 << 10
 )
 
-// A Status is what is known of one hosted cluster's networks.
+// A Status describes the networks of one hosted cluster, as far as they are known.
 type Status struct {
 	// Plan is the plan in force if Applied is true, else the plan that was decided and not applied.
 	Plan network.Plan
@@ -131,8 +131,8 @@ func sameness(p problem.Problem) string {
 	return fmt.Sprint(p.Reason, p.Cause, p.Level(), p.Subject, p.Keys, args)
 }
 
-// problemLines returns a line for each problem, in at most room bytes. The last one counts the rest, and omitted ones,
-// and says where to read them.
+// problemLines returns a line for each problem, and uses at most room bytes. If some do not fit, or if omitted is above
+// 0, the last line counts the missing problems and says where to read them.
 func problemLines(ps []ReportProblem, omitted, room int) []string {
 	const rest = "%d more problems are not shown. The operator's log has all. For those of the configuration, run: " +
 		"kubectl get hostedclusters,nodepools,net-attach-def -A -o yaml | oooi plan -f -"

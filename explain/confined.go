@@ -25,7 +25,7 @@ func (s Status) unchanged() (all []network.Network, errors problem.Problems) {
 	return all, errors
 }
 
-// notChanged returns a sentence about the networks in all, which run as before. It returns "" if there are none.
+// notChanged returns a sentence about the given networks, which run as before. It returns "" if there are none.
 func notChanged(all []network.Network) string {
 	if len(all) == 0 {
 		return ""

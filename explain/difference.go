@@ -16,8 +16,8 @@ func NetworkRemoved(attachment network.Attachment) string {
 	return fmt.Sprintf("Network %s is removed. Connections through its edges are closed.", attachment)
 }
 
-// NetworkChanged returns texts about what VMs notice when was becomes will: one about changed addresses and one about
-// closed ports, if there are any.
+// NetworkChanged returns texts about what VMs notice when a network changes from state was to state will. One is about
+// changed addresses and one about closed ports, if there are any.
 func NetworkChanged(was, will network.Network) []string {
 	var out []string
 	if changes := changedAddresses(was, will); len(changes) > 0 {
@@ -62,7 +62,8 @@ func changedAddresses(was, will network.Network) []string {
 	return out
 }
 
-// closedListeners returns the listeners of was that will be closed, as "address:port".
+// closedListeners returns the listeners that close when a network changes from state was to state will, as
+// "address:port".
 func closedListeners(was, will network.Network) []string {
 	var out []string
 	for _, l := range was.Listeners {

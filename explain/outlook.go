@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Verdict is what problems mean for the condition NetworkReady, and for the exit code of `oooi plan`.
+// A Verdict summarizes problems, for the condition NetworkReady and for the exit code of `oooi plan`.
 type Verdict int
 
 const (
@@ -23,7 +23,7 @@ const (
 	Fails
 )
 
-// VerdictOf returns the verdict for a plan with these networks, before any edge is looked at.
+// VerdictOf returns the verdict for a plan with the given networks and problems, whatever the state of its edges.
 func VerdictOf(networks []network.Network, problems problem.Problems) Verdict {
 	switch {
 	case len(problems.Of(problem.SeverityError)) > 0, outlookOf(networks, problems).boots == No:
@@ -37,11 +37,11 @@ func VerdictOf(networks []network.Network, problems problem.Problems) Verdict {
 // FailsAlone reports whether the verdict of a plan whose only problem is p is Fails.
 func FailsAlone(p problem.Problem) bool { return VerdictOf(nil, problem.Problems{p}) == Fails }
 
-// An outlook is what warnings mean for nodes if everything that they need is served.
+// An outlook says what warnings mean for nodes, provided that everything that nodes need is served.
 type outlook struct {
 	// boots is whether new nodes become Ready. It is No only if a problem proves it.
 	boots Answer
-	// by is the reason of that problem. Empty: boots is not No.
+	// by is the reason of the problem that proves No. Empty: boots is not No.
 	by problem.Reason
 	// may is a clause about what warnings prevent. Empty: nodes become Ready.
 	may string
@@ -298,8 +298,8 @@ func parts(networks []network.Network, problems problem.Problems) []part {
 // maxParts is the maximum number of parts that a sentence names.
 const maxParts = 3
 
-// notServed returns a sentence that names the parts in all, and the effect of the first. It returns "" if there are no
-// parts. yet is " yet" if the user does not have to act.
+// notServed returns a sentence that names the given parts, and the effect of the first. If there are no parts, it
+// returns "". yet is " yet" if the user does not have to act.
 func notServed(all []part, yet string) string {
 	if len(all) == 0 {
 		return ""

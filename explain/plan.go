@@ -16,7 +16,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A Preview is what is known of one hosted cluster before anything is applied.
+// A Preview describes one hosted cluster before anything is applied.
 type Preview struct {
 	// Cluster is "namespace/name".
 	Cluster string
@@ -180,7 +180,7 @@ func section(out io.Writer, title string, rows []row) {
 	w.Flush()
 }
 
-// from returns where the setting key was read, in parentheses.
+// Method from returns the source of the setting key, in parentheses.
 func (v view) from(key string) string {
 	return " (" + cmp.Or(v.Sources[v.n.Name][key], "default") + ")"
 }

@@ -74,7 +74,7 @@ func (m Message) with(p problem.Problem) Message {
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
 }
 
-// ServerFaults returns the faults in all as a part of a sentence, or "" if there are none.
+// ServerFaults returns the given faults as a part of a sentence, or "" if there are none.
 func ServerFaults(all []reported.ServerFault) string {
 	var out []string
 	for _, f := range all {

@@ -129,7 +129,8 @@ func (v view) ways(e network.Endpoint) []string {
 	return out
 }
 
-// way returns a text about where a connection to dialed ends. at is the address that dialed resolves to.
+// way returns a text that says where a connection ends. dialed is the name or the address that VMs dial, and parameter
+// at is the address to which it resolves.
 func (v view) way(dialed string, at netip.Addr, e network.Endpoint) string {
 	port := fmt.Sprintf("%s:%d", dialed, e.Port)
 	if v.n.HasLoadBalancer(e) {

@@ -90,8 +90,8 @@ func (s Status) served(o bootOutlook, first problem.Problem) string {
 	return "Nodes can boot: " + s.serving()
 }
 
-// lead returns the text before the list of servers while every network that VMs boot from has an edge: what nodes may
-// lack, and what is not served. It returns "" if there is nothing to say.
+// lead returns the text before the list of servers: what nodes may lack, and what is not served. It is for a Status in
+// which every network that VMs boot from has an edge. It returns "" if there is nothing to say.
 func (s Status) lead(o bootOutlook) string {
 	if len(s.Plan.Networks) == 0 {
 		return ""
@@ -265,8 +265,8 @@ func allowed(p network.Plan) string {
 	return fmt.Sprintf("Allowed external hosts: %s%s.%s", strings.Join(hosts[:named], ", "), more, gateways)
 }
 
-// gateways returns a clause such as "gateway 192.168.100.1 carries", with the networks if others that VMs boot from
-// have no gateway. everywhere is true if all have one.
+// gateways returns a clause such as "gateway 192.168.100.1 carries". If only some of the networks that VMs boot from
+// have a gateway, the clause names these networks. If all have one, everywhere is true.
 func gateways(p network.Plan) (clause string, everywhere bool) {
 	var addresses []string
 	var on []network.Network
