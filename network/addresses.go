@@ -135,12 +135,12 @@ func (r Range) sizeWithout(holes []Range) int {
 	return n
 }
 
-// AnyContains reports whether one of all contains a.
+// AnyContains reports whether one of the prefixes contains a.
 func AnyContains(all []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// MergedPrefixes returns the addresses of all in the fewest prefixes, sorted. It returns nil if all is empty.
+// MergedPrefixes returns the same addresses in the fewest prefixes, sorted. Without prefixes, it returns nil.
 func MergedPrefixes(all []netip.Prefix) []netip.Prefix {
 	all = slices.SortedFunc(slices.Values(all), func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
@@ -174,7 +174,7 @@ func joined(addresses []netip.Addr, separator string) string {
 	return strings.Join(Texts(addresses), separator)
 }
 
-// Texts returns all as text, in their order.
+// Texts returns each value as text, in the given order.
 func Texts[T fmt.Stringer](all []T) []string {
 	var out []string
 	for _, x := range all {
@@ -204,7 +204,7 @@ func (r Range) Without(holes []Range) []Range {
 	return append(out, r)
 }
 
-// Merged returns the addresses of in, in the fewest ranges, sorted.
+// Merged returns the same addresses in the fewest ranges, sorted.
 func Merged(in []Range) []Range {
 	var out []Range
 	byFirst := func(a, b Range) int { return cmp.Or(a.First.Compare(b.First), a.Last.Compare(b.Last)) }

@@ -4,11 +4,10 @@
 //
 // # Words
 //
-// A network is one isolated layer-2 network that VMs attach to, and what is served
-// on it. An edge is a pod of oooi on a network. Every edge of a network holds the
-// next-hop VIP (the address that VMs route through; nothing serves on it), the
-// service VIP (DNS and the published endpoints), every address that HyperShift
-// published as a bare IP, and one edge address of its own.
+// A network is one isolated layer-2 network that VMs attach to, and what is served on it. An edge is a pod of oooi on a
+// network. Every edge of a network has one edge address of its own. It also holds the next-hop VIP, the service VIP,
+// and every address that HyperShift published as a bare IP. VMs route through the next-hop VIP, and nothing serves on
+// it. DNS and the published endpoints are on the service VIP.
 //
 // A NAD is a NetworkAttachmentDefinition. The edge NAD is the one that oooi creates for edges. A network is primary if
 // VMs boot from it, and secondary otherwise. A client network is behind the gateway, and edges accept its hosts as

@@ -42,8 +42,7 @@ type Facts struct {
 	// network. Sorted.
 	BootedFrom  []string    `json:"bootedFrom,omitempty"`
 	VMAddresses []VMAddress `json:"vmAddresses,omitempty"`
-	// Refused are the Names of networks that VMs boot from and that have a confined Error in Problems. The Request
-	// does not have them.
+	// Refused are the Names of primary networks with a confined Error in Problems. The Request does not have them.
 	Refused []string `json:"refused,omitempty"`
 	// LoadBalancers are the Services of the control plane namespace that stand for Services of the
 	// hosted cluster.
@@ -65,8 +64,8 @@ type ReservedDestination struct {
 	// Required is true if edges or nodes must reach it, so that no network may have the same
 	// addresses.
 	Required bool `json:"required,omitempty"`
-	// Observed is true for addresses, and for blocks of them, that are reserved only because a pod or a Service of some
-	// tenant has them now. They must not change how edges route.
+	// Observed is true for an address or a block that is reserved only because a pod or a Service of a tenant has it
+	// now. It must not change how edges route.
 	Observed bool `json:"observed,omitempty"`
 }
 
@@ -98,8 +97,8 @@ type LoadBalancer struct {
 	Endpoints bool `json:"endpoints,omitempty"`
 	// Sources are the client ranges that the Service admits, sorted, at most MaxLoadBalancerSources. Empty: all clients.
 	Sources []netip.Prefix `json:"sources,omitempty"`
-	// SourcesHidden is true if edges cannot enforce the client ranges of the Service, because they see the addresses of
-	// nodes only, or because there are too many ranges.
+	// SourcesHidden is true if edges cannot enforce the client ranges of the Service: they see only the addresses of
+	// nodes, or there are too many ranges.
 	SourcesHidden bool `json:"sourcesHidden,omitempty"`
 }
 
@@ -167,7 +166,8 @@ type Endpoint struct {
 	Port      uint16       `json:"port"`
 	Match     Match        `json:"match"`
 	Backend   Backend      `json:"backend"`
-	// Former is true if HyperShift published the endpoint at these Hosts and Addresses before. VMs may have stored them.
+	// Former is true if Hosts and Addresses are those at which HyperShift published the endpoint before. VMs may have
+	// stored them.
 	Former bool `json:"former,omitempty"`
 	// LoadBalancer is the address of a load balancer that also answers for the endpoint, at Port. On a network that
 	// has the address, Hosts resolve to it. Zero: none.
@@ -238,7 +238,7 @@ func TrueFirst(a, b bool) int {
 	return 1
 }
 
-// Without returns the elements of all for which drop returns false, or nil if there are none.
+// Without returns the elements for which function drop returns false, or nil if there are none.
 func Without[T any](all []T, drop func(T) bool) []T {
 	var out []T
 	for _, x := range all {

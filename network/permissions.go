@@ -38,8 +38,8 @@ func (p Permissions) Host(host string) bool {
 	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(pattern string) bool { return MatchesHost(pattern, host) })
 }
 
-// MatchesHost reports whether host matches pattern: both are equal, or pattern is a wildcard such as "*.example.com"
-// and host is below example.com. Both are in lower case.
+// MatchesHost reports whether host matches pattern. It does if it equals pattern, or if pattern is a wildcard such as
+// "*.example.com" and host is below example.com. host and pattern are in lower case.
 func MatchesHost(pattern, host string) bool {
 	below, wildcard := strings.CutPrefix(pattern, "*")
 	return pattern == host || wildcard && strings.HasSuffix(host, below)

@@ -114,8 +114,8 @@ type Attachment struct {
 	// AboveNAD is true if edges join the NAD of the VMs without addresses. The interface of EdgeNADConfig is on top of
 	// that interface (OVN layer2, and localnet on nodes without CRI-O).
 	AboveNAD bool `json:"aboveNAD,omitempty"`
-	// VIPNADConfig is the CNI configuration of a second NAD for the edges, whose interface holds the VIPs and the
-	// published addresses and is not connected to any link. Empty: the interface on the network holds them.
+	// VIPNADConfig is the CNI configuration of a second NAD for the edges. Its interface holds the VIPs and the
+	// published addresses, and is not connected to any link. Empty: the interface on the network holds them.
 	VIPNADConfig string `json:"vipNADConfig,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A TrialKind is what a trial does.
+// A TrialKind says what a trial does.
 type TrialKind string
 
 const (
@@ -41,7 +41,7 @@ type Trial struct {
 
 // A TrialResult is the result of a Trial.
 type TrialResult struct {
-	// Name is what was tried.
+	// Name says what was tried.
 	Name string `json:"name"`
 	// Problems were found. Info is not a fault, and Unknown says that it was not tried.
 	Problems problem.Problems `json:"problems,omitempty"`
@@ -64,7 +64,8 @@ const (
 	ntpPort     = 123
 )
 
-// Trials returns the trials of a host with the address from. On a network without servers, there is only TrialDHCP.
+// Trials returns the trials of a host. Parameter from is its address. On a network without servers, there is only
+// TrialDHCP.
 func (n Network) Trials(from netip.Addr) []Trial {
 	out := []Trial{{Kind: TrialDHCP, Optional: n.DHCP.IgnoreUnknownClients || !n.Runs(ServiceDHCP)}}
 	if n.Runs(ServiceDNS) {
@@ -79,8 +80,8 @@ func (n Network) Trials(from netip.Addr) []Trial {
 	return out
 }
 
-// nameTrials returns trials that resolve the names of the view for a client with the address from, and one for a name
-// that does not exist.
+// nameTrials returns trials that resolve the names of the view for a client. Parameter from is the address of the
+// client. One more trial is for a name that does not exist.
 func (n Network) nameTrials(from netip.Addr) (out []Trial) {
 	at := netip.AddrPortFrom(n.ServiceVIP, PortDNS)
 	in := func(p netip.Prefix) bool { return p.Contains(from) }

@@ -15,8 +15,8 @@ type Traits struct {
 	Rank Rank
 	// AboutEdges is true if the problems are about edges that exist, not about the plan.
 	AboutEdges bool
-	// Follows is true if the problems are often the effect of another problem, such as an address conflict, two pods of
-	// one edge, a refused object or a small range.
+	// Follows is true if the problems are often the effect of another one. For example, that is an address conflict,
+	// two pods of one edge, a refused object or a small range.
 	Follows bool
 }
 
