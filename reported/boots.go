@@ -24,7 +24,7 @@ const (
 	maxBootNames = 5
 )
 
-// A Boot is what edges saw of a VM that got its first address while they ran.
+// A Boot says when edges saw each boot step of a VM. The VM got its first address while the edges ran.
 type Boot struct {
 	VM string `json:"vm"`
 	// Since is when an edge first saw that the VM runs. Whole seconds, UTC.
@@ -45,7 +45,7 @@ func (b Boot) At(s network.BootStep) time.Time {
 	return b.Since.Add(time.Duration(after) * time.Second)
 }
 
-// Steps returns the last of steps that was seen, and the one after it. Each is empty if there is none.
+// Steps returns the last step in list steps that was seen, and the step after it. Each is empty if there is none.
 func (b Boot) Steps(steps []network.BootStep) (last, missing network.BootStep) {
 	done := b.done(steps)
 	if done > 0 {
@@ -67,7 +67,7 @@ func (b Boot) done(steps []network.BootStep) (out int) {
 	return out
 }
 
-// normalizedBoots returns the boots in all that an edge could report, with only known values.
+// normalizedBoots returns those boots that an edge could report, with only known values.
 func normalizedBoots(all []Boot) (out []Boot) {
 	for _, b := range all[:min(len(all), MaxBoots)] {
 		b.VM, b.Since = oneLine(b.VM), b.Since.UTC().Truncate(time.Second)
@@ -118,8 +118,8 @@ func BootsOf(n network.Network, edges []EdgeReport) []Boot {
 	})
 }
 
-// with returns the boot that b and other, the reports of two edges, describe together. The result is not Late. A zero
-// other adds nothing.
+// with returns the boot that b and other, the reports of two edges, describe together. The result is not Late. If other
+// is zero, it adds nothing.
 func (b Boot) with(other Boot) Boot {
 	out := Boot{VM: b.VM, Since: b.Since, Seen: map[network.BootStep]int{}}
 	if !other.Since.IsZero() && other.Since.Before(b.Since) {

@@ -29,10 +29,10 @@ func (c ClockFault) normalized() ClockFault {
 	return ClockFault{problem.ClockUnread, phrase(string(c.Cause) + " " + c.Error)}
 }
 
-// ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. with has the numbers of the
-// edges with such a clock, and without the reports of the others. serving is the number of edges that serve. pods
-// returns the arguments with which kubectl selects the pods of one edge, or of all edges for 0. ok is false if no edge
-// reports a fault, or if VMs take the time from other servers.
+// ClocksUnsynchronized returns the problem that edges of n have no synchronized clock. Parameter with has the numbers
+// of the edges whose clocks are synchronized. Parameter without has the reports of the other edges. serving is the
+// number of edges that serve. Function pods returns the arguments with which kubectl selects the pods of one edge, or
+// for 0 those of all edges. ok is false if no edge reports a fault, or if VMs take the time from other servers.
 func ClocksUnsynchronized(n network.Network, with []int, without []EdgeReport, serving int, pods func(edge int) string) (p problem.Problem, ok bool) {
 	if len(without) == 0 || !n.Runs(network.ServiceNTP) || !slices.Contains(n.TimeServers(), n.ServiceVIP) {
 		return problem.Problem{}, false

@@ -38,13 +38,13 @@ const (
 const PlansDifferAfter = 30 * time.Second
 
 // EdgesPartitioned returns the problem that this edge of n, which subject names, receives nothing from its peer,
-// although both serve. It is never an Error, since each edge serves the VMs that reach it.
+// although both edges serve. It is never an Error, since each edge serves the VMs that reach it.
 func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
 	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": {strconv.Itoa(edge)}}, network.KeyEdgeNodeSelector).Of(subject)
 }
 
-// EdgesHeld returns the problem that the edges of n are neither replaced nor drained for up to so many minutes, because
-// this edge, which subject names, receives nothing from its peer.
+// EdgesHeld returns the problem that this edge of n, which subject names, receives nothing from its peer. So the edges
+// of n are neither replaced nor drained for up to the given number of minutes.
 func EdgesHeld(n network.Network, edge, minutes int, subject problem.Subject) problem.Problem {
 	return n.Problem(problem.EdgesHeld, problem.Args{"edge": {strconv.Itoa(edge)}, "minutes": {strconv.Itoa(minutes)}}).Of(subject)
 }
