@@ -10,8 +10,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// KeepsControlPlane reports whether a keeps the control plane namespace that a and b have in common. If oooi serves
-// only one of them, that one keeps it. Otherwise a keeps it if a is opted in and older than b.
+// KeepsControlPlane reports whether hosted cluster a keeps the control plane namespace that it shares with hosted
+// cluster b. If oooi serves only one of them, that one keeps it. Otherwise cluster a keeps it if it is opted in and
+// older than b.
 func KeepsControlPlane(a *hyperv1.HostedCluster, aServed bool, b *hyperv1.HostedCluster, bServed bool) bool {
 	switch {
 	case aServed != bServed:

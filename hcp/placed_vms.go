@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// An Eviction is what the eviction of a VM's pod does to the VM.
+// An Eviction says what happens to a VM if its pod is evicted.
 type Eviction string
 
 // HyperShift sets the strategy External: Cluster API drains the node and deletes the VM, and KubeVirt creates it again.
@@ -28,7 +28,7 @@ type PlacedVM struct {
 	Eviction             Eviction
 }
 
-// PlacedVMs returns a PlacedVM for each VirtualMachineInstance in all that is assigned to a node.
+// PlacedVMs returns a PlacedVM for each VirtualMachineInstance that is assigned to a node.
 func PlacedVMs(all []unstructured.Unstructured) (out []PlacedVM) {
 	for _, u := range all {
 		node, _, _ := unstructured.NestedString(u.Object, "status", "nodeName")

@@ -148,7 +148,7 @@ func isTrue(until *string) bool {
 	return err == nil && paused
 }
 
-// isFalse reports whether the type of c is of, and its status is False.
+// isFalse reports whether c is a condition of the given type with status False.
 func isFalse(c metav1.Condition, of hyperv1.ConditionType) bool {
 	return c.Type == string(of) && c.Status == metav1.ConditionFalse
 }
@@ -162,8 +162,8 @@ func failsEarly(hc *hyperv1.HostedCluster, c metav1.Condition) bool {
 	})
 }
 
-// isFormer reports whether a condition with observedGeneration of describes another generation of its object. If of is
-// 0, the generation is unknown, and isFormer returns false.
+// isFormer reports whether a condition describes another generation of its object. Parameter of is its
+// observedGeneration. If it is 0, the generation is unknown, and isFormer returns false.
 func isFormer(of, generation int64) bool { return of != 0 && of != generation }
 
 // dialer matches the source address and port of a connection in an error of package net.

@@ -15,8 +15,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Translate returns the user's request and the observed facts, with the problems of o in Facts.Problems. The order of objects
-// does not matter. last is the plan in force, or the zero Plan: networks in use keep the CIDR that they have in last.
+// Translate returns the user's request and the observed facts, with the problems of o in Facts.Problems. The order of
+// objects does not matter. last is the plan in force, or the zero Plan: networks in use keep the CIDR that they have in
+// that plan.
 func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
@@ -55,8 +56,8 @@ func clusterSettings(hc *hyperv1.HostedCluster) (settings.Values, problem.Proble
 	return settings.Overlay(settings.Values{}, settings.OnHostedCluster, hc.Name, hc.Annotations)
 }
 
-// byNodePool splits problems of the HostedCluster's annotations: of has those of the whole cluster, and ofNodePools
-// those of one NodePool, by its name.
+// byNodePool splits problems of the HostedCluster's annotations. Result of has the problems of the whole cluster, and
+// ofNodePools those of one NodePool, by its name.
 func byNodePool(ps problem.Problems) (of problem.Problems, ofNodePools map[string]problem.Problems) {
 	ofNodePools = map[string]problem.Problems{}
 	for _, p := range ps {

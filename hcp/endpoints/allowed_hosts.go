@@ -31,7 +31,7 @@ type unreachable struct {
 	// registry is the name of the registry in problems.
 	registry string
 	cause    problem.Cause
-	// at is what nodes would dial.
+	// at is the destination that nodes would dial.
 	at settings.HostPort
 }
 
@@ -91,8 +91,8 @@ func furtherOf(registry string) (hosts []settings.HostPort) {
 }
 
 // wantedHosts returns the external hosts that edges should forward to: registries, hosts that the user allows, and the
-// further hosts of both. It leaves out hosts that nodes reach anyway, according to own. cannot has the registries that
-// edges cannot forward to. Both results are sorted, without duplicates.
+// hosts that furtherOf adds. It leaves out hosts that nodes reach anyway, according to own. cannot has the registries
+// that edges cannot forward to. Both results are sorted, without duplicates.
 func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
@@ -148,7 +148,7 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 }
 
 // registryEndpoints returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot reach.
-// withIngress is what nodes reach without external hosts. Nodes do not pull images through the ingress, because the
+// withIngress says what nodes reach without external hosts. Nodes do not pull images through the ingress, because the
 // ingress itself runs on nodes. So registries and allowed hosts are external even if their names belong to the ingress.
 func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
@@ -247,8 +247,8 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause prob
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable returns one problem if a network's edges forward to no external host, because off is true or
-// because they do not serve DNS or connections. Otherwise it returns one problem for each cause in cannot. forwarded
+// imagesUnreachable returns one problem if edges of a network without a gateway forward to no external host: off is
+// true, or they do not serve DNS or connections. Otherwise it returns one problem for each cause in cannot. forwarded
 // are the endpoints for external hosts.
 func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) problem.Problems {
 	var all []string

@@ -106,9 +106,9 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 }
 
 // ingressMissing returns the problem that nothing serves e. The problem is Waiting if HyperShift or its cloud provider
-// will create a Service, or if a copy of router-default served e in last: the hosted cluster's administrator can create
-// that Service again at any time. If other DNS servers may resolve the name, the severity is Info. For a router that
-// edges cannot use, the problem is that of ingressClosed.
+// will create a Service, or if a copy of router-default serves e in last, the plan in force: the hosted cluster's
+// administrator can create that Service again at any time. If other DNS servers may resolve the name, the severity is
+// Info. For a router that edges cannot use, the problem is that of ingressClosed.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
 	subject, hc := endpoint(e.Name), o.HostedCluster
 	args := problem.Args{"name": e.Hosts, "service": {objects.ControlPlaneNamespace(hc) + "/" + AppsServiceName(hc)}}
@@ -234,8 +234,8 @@ func documentedIngress(o objects.Objects) ingress {
 	})
 }
 
-// ingressBehind returns the ingress at the ports of svc, and the address of its load balancer. of returns the backend
-// for each port. A port without a numeric target port is left out.
+// ingressBehind returns the ingress at the ports of svc, and the address of its load balancer. Function of returns the
+// backend for a port. A port without a numeric target port is left out.
 func ingressBehind(svc corev1.Service, of func(corev1.Service, corev1.ServicePort) network.Backend) ingress {
 	address := loadBalancerAddress(svc)
 	out := ingress{pending: address == ""}

@@ -15,8 +15,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// Of returns what VMs on the networks of in must reach. If VMs boot from the pod network, they use that network, and
-// nothing is published for them. last is the plan in force, and nodeAPI is Facts.NodeAPI.
+// Of returns what VMs on the requested networks must reach. If VMs boot from the pod network, they use that network,
+// and nothing is published for them. last is the plan in force, and nodeAPI is Facts.NodeAPI.
 func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan, nodeAPI netip.Addr) Reachable {
 	var r Reachable
 	if usesNetworks(in) {
@@ -58,7 +58,7 @@ func withoutPublishedApps(r Reachable) Reachable {
 	return out
 }
 
-// usesNetworks reports whether VMs reach their control plane through a network of in. It returns true for a cluster
+// usesNetworks reports whether VMs reach their control plane through a requested network. It returns true for a cluster
 // without networks, which might get some.
 func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
 

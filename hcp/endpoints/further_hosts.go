@@ -17,7 +17,7 @@ import (
 )
 
 // furtherHosts returns hints about hosts that nodes might need for images. It returns none if the user set
-// allowed-hosts. own is what nodes reach without external hosts, and all is what they reach with them.
+// allowed-hosts. Parameter own says what nodes reach without external hosts, parameter all what they reach with them.
 func furtherHosts(o objects.Objects, s settings.Values, registries []string, own, all reach) problem.Problems {
 	if s.AllowedHosts != nil && (s.AllowedHosts.None || len(s.AllowedHosts.Hosts) > 0) {
 		return nil

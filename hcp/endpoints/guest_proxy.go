@@ -1,5 +1,5 @@
-// This file checks whether nodes can reach the HTTP proxy of the hosted cluster, and which parts of the control plane they reach only through it. Nodes that have
-// a proxy fetch Ignition and images through it. The result is never an Error, and never contains the proxy's password.
+// This file checks whether nodes can reach the HTTP proxy of the hosted cluster. It also checks which parts of the control plane they reach only
+// through it. Nodes that have a proxy fetch Ignition and images through it. The result is never an Error, and never contains the proxy's password.
 
 package endpoints
 
@@ -84,10 +84,10 @@ func dialed(proxy *url.URL) string {
 	return strings.ToLower(proxy.Host)
 }
 
-// throughProxy returns a problem if nodes on a network without a gateway use the HTTPS proxy of hc for endpoints of the
-// control plane, one if the console does for OAuth, and one if operators do to check the ingress: the console operator
-// at the console, and the ingress operator at its canary, through konnectivity. The proxy resolves the names of these
-// hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
+// throughProxy returns problems about nodes on a network without a gateway that use the HTTPS proxy of hc. One is about
+// endpoints of the control plane, one about OAuth if the console uses the proxy, and one about operators that check the
+// ingress: the console operator at the console, and the ingress operator at its canary, through konnectivity. The proxy
+// resolves the names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration
@@ -142,10 +142,10 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return ps
 }
 
-// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for e, the
-// endpoint of the API server, and whether it surely does. It does not if spec.configuration.proxy.noProxy covers the
-// address of the API server or nodeAPI, or has an entry that contains "kubernetes" or is the first network of pods or
-// of Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions of HyperShift search
+// APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for e, and
+// whether it surely does. e is the endpoint of the API server. If spec.configuration.proxy.noProxy covers its address
+// or nodeAPI, it does not. Nor does it if an entry contains "kubernetes", or is the first network of pods or of
+// Services (shouldSkipProxyForKAS in HyperShift's apiserver-haproxy/haproxy.go). Older versions of HyperShift search
 // the text of noProxy for these words. oooi does not know the version, so it applies both rules.
 func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) (may, surely bool) {
 	c := hc.Spec.Configuration.Proxy

@@ -114,8 +114,8 @@ func withoutScheme(hosts []string) []string {
 	return out
 }
 
-// ofCloud reports whether at is a host of a cloud, which the OAuth server dials itself instead of through nodes
-// (konnectivityproxy/dialer.go).
+// ofCloud reports whether the host of destination at belongs to a cloud. The OAuth server dials such a host itself
+// instead of through nodes (konnectivityproxy/dialer.go).
 func ofCloud(at string) bool {
 	host, _ := hostPort(at)
 	return slices.ContainsFunc([]string{".amazonaws.com", ".c2s.ic.gov", ".hci.ic.gov", ".sc2s.sgov.gov", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},

@@ -19,8 +19,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unsupportedStrategy returns a problem if HyperShift does not implement strategy s for p, or if s lacks a host or has
-// one that VMs cannot reach. HyperShift accepts such a HostedCluster.
+// unsupportedStrategy returns a problem if HyperShift does not implement strategy s for p. It also returns one if s
+// lacks a host, or has a host that VMs cannot reach. HyperShift itself accepts s.
 func unsupportedStrategy(p network.PublishedService, s hyperv1.ServicePublishingStrategy) *problem.Problem {
 	refused := func(c problem.Cause, rest string, args problem.Args) *problem.Problem {
 		path := fmt.Sprintf("spec.services[%s].servicePublishingStrategy.%s", p.Type, rest)

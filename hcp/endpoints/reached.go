@@ -57,11 +57,11 @@ func (r reach) withoutIngress(records []network.Record) reach {
 	return r
 }
 
-// reaches reports whether nodes can connect to at, "host" or "host:port". at begins with imageref.PlainHTTP if the clients send
-// no TLS server name. The default port is 443, or 80 after imageref.PlainHTTP.
+// reaches reports whether nodes can connect to destination at, "host" or "host:port". If the clients send no TLS server
+// name, it begins with imageref.PlainHTTP. The default port is 443, or 80 after imageref.PlainHTTP.
 func (r reach) reaches(at string) bool { return r.directly(at) || r.proxied(at) }
 
-// proxied reports whether nodes use the hosted cluster's HTTP proxy for at. It does not check that they reach the proxy.
+// proxied reports whether nodes use the hosted cluster's HTTP proxy for destination at. It does not check that they reach the proxy.
 func (r reach) proxied(at string) bool { return r.proxyFor(at) != nil }
 
 func (r reach) proxyFor(at string) *url.URL {
@@ -77,7 +77,7 @@ func (r reach) proxyFor(at string) *url.URL {
 // proxiesOthers reports whether nodes use the HTTP proxy for images on hosts that no object names.
 func (r reach) proxiesOthers() bool { return r.proxied("other.invalid") } // RFC 6761: no host has this name.
 
-// directly reports whether nodes can connect to at without an HTTP proxy.
+// directly reports whether nodes can connect to destination at without an HTTP proxy.
 func (r reach) directly(at string) bool {
 	return onNetwork(r.in, at) || r.published(at) || r.recorded(at)
 }
@@ -87,7 +87,7 @@ func (r reach) recorded(at string) bool {
 	return slices.ContainsFunc(r.records, func(x network.Record) bool { return network.MatchesHost(strings.ToLower(x.Name), host) })
 }
 
-// published reports whether edges forward connections to at to one of r's endpoints.
+// published reports whether edges forward connections for destination at to one of r's endpoints.
 func (r reach) published(at string) bool {
 	host, port := hostPort(at)
 	address := services.Address(host)
@@ -97,13 +97,13 @@ func (r reach) published(at string) bool {
 	})
 }
 
-// unresolved reports whether at has a name that edges do not know and for which they ask no other DNS server.
+// unresolved reports whether destination at has a name that edges do not know and for which they ask no other DNS server.
 func (r reach) unresolved(at string) bool {
 	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
 	return !asked && !r.located(at)
 }
 
-// located reports whether at is an address, or edges have one for its name.
+// located reports whether destination at is an address, or a name for which edges have one.
 func (r reach) located(at string) bool {
 	host, _ := hostPort(at)
 	published := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
@@ -144,7 +144,7 @@ func addressesAmong(all []string) (out []netip.AddrPort) {
 }
 
 // imageNamesUnresolved returns a problem for each network with a gateway on which VMs cannot resolve the registries:
-// edges ask no DNS server. all is what nodes reach with external hosts.
+// edges ask no DNS server. Parameter all says what nodes reach with external hosts.
 func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
 	if len(hosts) == 0 {
@@ -170,8 +170,8 @@ func (r reach) mirrored(o objects.Objects, registry string) bool {
 	})
 }
 
-// noRegistry returns a problem for each network whose VMs certainly reach no registry. registries are all that objects
-// name, and all is what nodes reach with external hosts. A router might forward to a registry at an IP address.
+// noRegistry returns a problem for each network whose VMs certainly reach no registry. registries are those that objects
+// name. Parameter all says what nodes reach with external hosts. A router might forward to a registry at an IP address.
 func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
 	var hosts []string
 	for _, registry := range registries {
@@ -230,7 +230,7 @@ func hasHost(e network.Endpoint, host string) bool {
 	return slices.ContainsFunc(e.Hosts, func(x string) bool { return network.MatchesHost(strings.ToLower(x), host) })
 }
 
-// hostPort returns the host and port of at (see reaches). port is 0 if it is invalid.
+// hostPort returns the host and port of destination at (see reaches). port is 0 if it is invalid.
 func hostPort(at string) (host string, port uint16) {
 	rest, plain := strings.CutPrefix(at, imageref.PlainHTTP)
 	if host, number, err := net.SplitHostPort(rest); err == nil {

@@ -43,8 +43,8 @@ func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.B
 	return backendAt(svc, svc.Spec.Ports[i]), nil
 }
 
-// routeTo returns the index of the port that target, of a Route, selects, or -1. A number may be the number of a named
-// port of the pods. If exactly one port is named, only this port counts.
+// routeTo returns the index of the port that target, of a Route, selects, or -1. A number that matches no port may be that of a port of the
+// pods that the Service gives by name. Then routeTo returns the only port with a named target port, or -1 if there are none or several.
 func routeTo(ports []corev1.ServicePort, target intstr.IntOrString) int {
 	if i := slices.IndexFunc(ports, func(p corev1.ServicePort) bool { return routedTo(p, target) }); i >= 0 || target.Type == intstr.String {
 		return i

@@ -140,8 +140,8 @@ func (d *Dump) AddObject(o manifest.Object) error {
 // maxGroupTypos limits the edits in a mistyped API group.
 const maxGroupTypos = 3
 
-// kindOf returns the kind of o, or nil if o does not matter. An error means that o looks like one of kinds, but its
-// group is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
+// kindOf returns the kind of o, or nil if o does not matter. An error means that o looks like one of the known kinds.
+// But its group is missing or mistyped, or its kind is in another case or a plural. Of ConfigMaps, only plans matter.
 func (d *Dump) kindOf(o manifest.Object) (*kind, error) {
 	if strings.EqualFold(o.Kind, "ConfigMap") && o.Name != wire.PlanConfigMap {
 		return nil, nil

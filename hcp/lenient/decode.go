@@ -37,7 +37,7 @@ type decoder struct {
 	// text is the name or string that was read last.
 	text []byte
 	bad  []Unreadable
-	// left is what may still be kept of the object, in bytes.
+	// left is the number of bytes of the object that may still be kept.
 	left int
 }
 

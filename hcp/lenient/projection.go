@@ -39,7 +39,8 @@ func project(root reflect.Type, paths ...string) *projection {
 	return out
 }
 
-// add adds the path names to p, whose Go type is of. It panics if the field is neither in of nor in root.
+// add adds the path names to p. Parameter of is the Go type of p. If neither this type nor root has the field, add
+// panics.
 func (p *projection) add(root, of reflect.Type, names []string) {
 	name, list := strings.CutSuffix(names[0], "[]")
 	member := p.members[name]
@@ -59,8 +60,9 @@ func (p *projection) add(root, of reflect.Type, names []string) {
 	}
 }
 
-// locate sets p.field to the position of the member name in the struct of, or else in root. It returns the Go type of
-// the member, or nil if neither has it. If of is a map, it sets nothing and returns the type of the map's values.
+// locate sets p.field to the position of member name in the Go type of its parent, parameter of. If this type lacks the
+// member, locate searches root for p.path. It returns the Go type of the member, or nil if neither type has it. If the
+// parent is a map, it sets nothing and returns the type of the map's values.
 func (p *projection) locate(root, of reflect.Type, name string) reflect.Type {
 	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
 		of = of.Elem()

@@ -81,7 +81,7 @@ var ofServices = network.ReservedDestination{What: "the management cluster's Ser
 // A networkField is a field with addresses or CIDRs in the objects of a kind.
 type networkField struct {
 	kind schema.GroupVersionKind
-	// of is the destination that the field reserves, without the prefix.
+	// Field of describes the destination that a value reserves, without the prefix.
 	of network.ReservedDestination
 	// path has the names of nested fields. "*" is any name. Each element of a list is searched.
 	path []string

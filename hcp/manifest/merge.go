@@ -13,12 +13,12 @@ import (
 )
 
 // Merge returns each object once, in the order in which objects first appear. Of several versions that an API server
-// wrote, Merge uses the newest by metadata.resourceVersion, or the one that was read last if their order is unknown. Of
-// several versions in files to apply, it uses the last. If an object has versions of both kinds, the result is the
-// object after the file is applied: spec, annotations and labels of the file, status and other metadata of the API
-// server. Merge returns a fault for each such object. It also returns a fault for each object whose versions differ in
-// what users write, or in anything if their order is unknown. Differing versions in files to apply are also in
-// Object.Unused.
+// wrote, Merge uses the newest by metadata.resourceVersion. If their order is unknown, it uses the one that was read
+// last. Of several versions in files to apply, it uses the last. If an object has versions of both kinds, the result is
+// the object after the file is applied: spec, annotations and labels of the file, status and other metadata of the API
+// server. Merge returns a fault for each object with versions of both kinds. It also returns a fault for each object
+// whose versions differ in what users write, or in anything if their order is unknown. Differing versions in files to
+// apply are also in Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}
@@ -145,7 +145,7 @@ func (o Object) appliedTo(live Object) (Object, error) {
 	return o, err
 }
 
-// move replaces a field of into. If from lacks the field, it is removed.
+// move copies a field from one map to the other. If the first map lacks the field, it is removed from the other.
 func move(into, from map[string]json.RawMessage, field string) {
 	delete(into, field)
 	if value, ok := from[field]; ok {

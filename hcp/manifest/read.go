@@ -43,7 +43,7 @@ type reader struct {
 	rename func([]byte) []byte
 	// where names the present part, such as "document 2".
 	where string
-	// in is the document of that part. Its text is empty if it has several objects.
+	// in is the document that contains that part. Its text is empty if it has several objects.
 	in document
 	// depth is the number of lists around that part.
 	depth   int
@@ -117,7 +117,7 @@ func (d document) lines(o Object) map[string]int {
 	return out
 }
 
-// marker reports whether line begins with the YAML marker of. after is the rest of the line.
+// marker reports whether line begins with the YAML marker in parameter of. after is the rest of the line.
 func marker(line []byte, of string) (after []byte, ok bool) {
 	after, ok = bytes.CutPrefix(line, []byte(of))
 	return after, ok && (len(after) == 0 || bytes.IndexByte([]byte(" \t\n"), after[0]) >= 0)
@@ -203,7 +203,7 @@ func alone(text []byte) error {
 	return nil
 }
 
-// value reads an object or a list of objects. of has the apiVersion and kind for items of the list around it.
+// value reads an object or a list of objects. Parameter of has the apiVersion and kind for items of the list around it.
 func (r *reader) value(text json.RawMessage, of head) {
 	switch text = bytes.TrimSpace(text); {
 	case string(text) == "null":
@@ -219,7 +219,7 @@ func (r *reader) value(text json.RawMessage, of head) {
 // maxDepth is the largest depth of nested lists.
 const maxDepth = 10
 
-// items reads an array. of has the apiVersion and kind of its items.
+// items reads an array. Parameter of has the apiVersion and kind of its items.
 func (r *reader) items(text json.RawMessage, of head) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(text, &items); err != nil {
@@ -240,7 +240,7 @@ func (r *reader) items(text json.RawMessage, of head) {
 	r.depth--
 }
 
-// object reads an object or a list. of is as for value.
+// object reads an object or a list. Parameter of has the same meaning as in method value.
 func (r *reader) object(text json.RawMessage, of head) {
 	var h head
 	if err := json.Unmarshal(text, &h); err != nil {

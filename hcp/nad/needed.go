@@ -56,8 +56,8 @@ func aText() form {
 	return pattern("printable ASCII without quotes and backslashes", `^[ !#-\[\]-~]*$`)
 }
 
-// aBridge is the form of a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name), because the
-// bridge plugin creates the bridge if a node lacks it.
+// aBridge is the form of a name that Linux accepts for a new device (net/core/dev.c, dev_valid_name). If a node lacks
+// the bridge, the bridge plugin creates it.
 func aBridge() form {
 	return exceptDots(pattern("at most 15 printable characters without spaces, colons, slashes, quotes and backslashes", `^[!#-.0-9;-\[\]-~]{0,15}$`))
 }
@@ -79,9 +79,8 @@ func pattern(allowed, expression string) form {
 	return form{allowed, func(v any) bool { s, ok := v.(string); return ok && re.MatchString(s) }}
 }
 
-// forms returns the keys that edges need of a plugin of type kind, with their allowed values. It leaves out, for
-// example, keys for files that a plugin writes, for a device other than the one that the kubelet allocates, or for a
-// gateway on the node.
+// forms returns the keys that edges need of a plugin of type kind, with their allowed values. It leaves out other keys.
+// Some are for files that a plugin writes, for a gateway on the node, or for another device than the kubelet allocates.
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:

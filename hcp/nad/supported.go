@@ -84,10 +84,10 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 }
 
 // CutsOff returns the problem that VMs receive few or no frames on the network of o, or nil. o must be one that Attach
-// accepts. HyperShift asks KubeVirt for a bridge (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go), which gives
-// the interface below it another MAC than that of the VM (bridgeBindingSpec in KubeVirt's pkg/network/setup/netpod). A
-// macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). A virtual function drops frames from
-// another MAC, unless it is trusted and its spoof check is off.
+// accepts. HyperShift asks KubeVirt for a bridge (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go). KubeVirt
+// gives the interface below the bridge another MAC than that of the VM (bridgeBindingSpec in KubeVirt's
+// pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). Unless a
+// virtual function is trusted and its spoof check is off, it drops frames from another MAC.
 func CutsOff(o Object) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	if err != nil {

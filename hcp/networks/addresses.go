@@ -78,9 +78,9 @@ func ofNetworkAttachmentDefinitions() []settings.Key {
 	})
 }
 
-// setClientNetworks sets the client networks of each network for which NodePools set none. The HostedCluster's values
-// apply to networks with a gateway that VMs boot from, else to the network at index home, where Derive reports that
-// they need a gateway.
+// setClientNetworks sets the client networks of each network for which NodePools set none. If VMs boot from networks
+// with a gateway, the HostedCluster's values apply to these. Otherwise they apply to the network at index home, and
+// Derive reports that they need a gateway.
 func setClientNetworks(all []merged, home int, base settings.Values) {
 	answers := func(s merged) bool { return s.Primary && (s.Gateway.IsValid() || s.ofNAD.Gateway.IsValid()) }
 	gateway, k := slices.ContainsFunc(all, answers), settings.Named(network.KeyClientNetworks)
@@ -152,8 +152,8 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 }
 
 // unusedMachineNetwork returns why no entry of machineNetwork is the CIDR of a network that lacks a CIDR, and the
-// entries to report. isHome reports whether the network is the home network, and hasHome whether there is one. why is
-// empty if no such cause applies.
+// entries to report. isHome reports whether the network is the home network, and hasHome whether there is one. If there
+// is another cause, why is empty.
 func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why problem.Cause, found string) {
 	var four, all []string
 	for _, m := range hc.Spec.Networking.MachineNetwork {

@@ -147,10 +147,10 @@ func forwardByDefault(o objects.Objects) bool {
 	})
 }
 
-// isolated returns a problem if the NAD of r is in another namespace and VMs may be unable to use it. VMs can use it if
-// one is attached to the network already, or if annotation namespaces of the NAD permits it and Multus does not isolate
-// namespaces. forbidden is true if edges must not join the network. Multus would not stop them, because the edge NAD is
-// a copy in the control plane namespace. found is zero if the NAD is unknown.
+// isolated returns a problem if the NAD of r is in another namespace and VMs may be unable to use it. If a VM is
+// attached to the network already, VMs can use it. They also can if annotation namespaces of the NAD permits it and
+// Multus does not isolate namespaces. forbidden is true if edges must not join the network. Multus would not stop them,
+// because the edge NAD is a copy in the control plane namespace. found is zero if the NAD is unknown.
 func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachmentDefinition) (ps problem.Problems, forbidden bool) {
 	a, own := r.Attachment, objects.ControlPlaneNamespace(o.HostedCluster)
 	allowed := nad.AllowedNamespaces(own)
@@ -172,8 +172,8 @@ func isolated(o indexed, r network.NetworkRequest, found nadv1.NetworkAttachment
 	return problem.Problems{nad.Problem(problem.NADNamespaceNotGranted, a, args)}, true
 }
 
-// Allows reports whether n allows VMs in namespace own to use it, by its namespace or its annotation. Allows is called
-// for NADs of other tenants, in each pass of a hosted cluster on the same layer-2 network, so it does not parse n.
+// Allows reports whether VMs in one namespace, own, may use n, by its namespace or its annotation. Each pass of a
+// hosted cluster on the same layer-2 network calls Allows, also for NADs of other tenants. So it does not parse n.
 func Allows(n nadv1.NetworkAttachmentDefinition, own string) bool {
 	return slices.Contains(nad.AllowedNamespaces(own), n.Namespace) || settings.Grants(n.Annotations, own)
 }

@@ -29,7 +29,7 @@ type merged struct {
 	without map[string][]string
 	// ofNodePools are the keys that are set on some NodePool that lists the network first.
 	ofNodePools []string
-	// ofNAD are the values of its NetworkAttachmentDefinition, and ofNADProblems the problems of these values.
+	// ofNAD are the values of its NetworkAttachmentDefinition, and ofNADProblems the problems of its values.
 	ofNAD         settings.Values
 	ofNADProblems problem.Problems
 	// problems are about this network only. If there is an Error among them, the network is not requested.
@@ -39,7 +39,7 @@ type merged struct {
 // Requested are the networks that NodePools request, and problems about them.
 type Requested struct {
 	Networks []network.NetworkRequest
-	// Refused are the Names of the networks that VMs boot from and that have an Error.
+	// Refused are the Names of primary networks with an Error.
 	Refused  []string
 	Problems problem.Problems
 }
@@ -109,7 +109,7 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 }
 
 // withAttachments returns the networks that edges can join. A network with an Error is left out. If no VM boots from
-// such a network, its Errors become Warnings. Of several NADs of one layer-2 network, Derive serves one.
+// the network, its Errors become Warnings. Of several NADs of one layer-2 network, Derive serves one.
 func withAttachments(o indexed, all []merged) Requested {
 	out := Requested{Networks: []network.NetworkRequest{}}
 	for _, s := range all {
@@ -208,9 +208,9 @@ func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, network.FieldAdditionalNetworks, network.KeyNetwork)}
 }
 
-// Wanted returns the names of the networks that must not be removed: those that some NodePool names, and those that
-// some VM still uses, including networks that only last, the plan in force, has. If annotation network selects a
-// network, NodePools count only for this network and for those that they boot from.
+// Wanted returns the names of the networks that must not be removed. These are the networks that NodePools name, and
+// those that VMs still use, even if only the plan in force, last, has them. If annotation network selects a network,
+// NodePools count only for this network and for those that they boot from.
 func Wanted(o objects.Objects, last network.Plan) []string {
 	boots := map[network.Attachment]bool{}
 	for _, np := range o.NodePools {
@@ -228,9 +228,9 @@ func Unselected(o objects.Objects) []string {
 	return networkNames(slices.DeleteFunc(vmAttachments(o), func(a network.Attachment) bool { return selects(objects.Selected(o.HostedCluster), a) }))
 }
 
-// InUse returns the names of the networks that VMs of o are on, sorted and without duplicates. These are the networks
-// in the specs of VMs, and each network of last, the plan in force, that is the same layer-2 network as one of these or
-// that a VM may still be on. InUse reads only VMs and NetworkAttachmentDefinitions of o.
+// InUse returns the names of the networks that VMs of o are on, sorted and without duplicates. VMs are on the networks
+// in their specs, and may still be on others of last, the plan in force. Each network of that plan that is the same
+// layer-2 network as one of these also counts. InUse reads only VMs and NetworkAttachmentDefinitions of o.
 func InUse(o objects.Objects, last network.Plan) []string {
 	return namesOn(o, append(vmAttachments(o), stillOn(o, last)...), last)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// SettingSources returns where each setting of the networks in all is set. The first key of the result is the Name of a
-// network, the second an annotation key without prefix, and the value a text such as "annotation lease-time on NodePool
+// SettingSources returns where each setting of the given networks is set. The first key of the result is the Name of a
+// network, the second an annotation key without prefix. The value is a text such as "annotation lease-time on NodePool
 // workers". Settings that have their default are left out.
 func SettingSources(o objects.Objects, all ...network.NetworkRequest) map[string]map[string]string {
 	x, out := index(o), map[string]map[string]string{}
@@ -40,8 +40,8 @@ func settingSources(o indexed, s network.NetworkRequest) map[string]string {
 	return out
 }
 
-// unusedOfNAD returns a problem for each value in own, of the NetworkAttachmentDefinition of s, that is not used
-// because another object sets a different value.
+// unusedOfNAD returns a problem for each value of the NetworkAttachmentDefinition of s that is not used, because
+// another object sets a different value. Parameter own has the values of the NetworkAttachmentDefinition.
 func unusedOfNAD(o indexed, s network.NetworkRequest, own settings.Values) problem.Problems {
 	var out problem.Problems
 	on := problem.Subject{Kind: string(settings.OnNetworkAttachmentDefinition), Namespace: s.Attachment.Namespace, Name: s.Attachment.Name}

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// strayAddresses returns a problem for each address of base that no network in all has after setAddresses. home is
-// the index of the network that the HostedCluster's addresses apply to, or -1.
+// strayAddresses returns a problem for each address of base that no network has after setAddresses. home is the index
+// of the network that the HostedCluster's addresses apply to, or -1.
 func strayAddresses(all []merged, home int, o indexed, base settings.Values) problem.Problems {
 	if len(all) == 0 || slices.ContainsFunc(all, func(s merged) bool { return !s.CIDR.IsValid() }) {
 		return nil // A CIDR that is set later may contain the addresses.

@@ -10,8 +10,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// withUnserved returns networks with UnservedNetworks set on a network if each of its NodePools also has another
-// network that is not requested or has no CIDR.
+// withUnserved returns a copy of networks with UnservedNetworks set. It is true if each NodePool of the network also
+// has another network that is not requested or has no CIDR.
 func withUnserved(o indexed, networks []network.NetworkRequest) []network.NetworkRequest {
 	known := map[string]bool{}
 	for _, s := range networks {

@@ -23,7 +23,7 @@ func (o *Objects) SetHostedCluster(hc *lenient.HostedCluster) {
 	o.Unreadable = append(o.Unreadable, unreadable(hc, hc.Unreadable)...)
 }
 
-// AddNodePools adds those NodePools of all that belong to o's hosted cluster.
+// AddNodePools adds those NodePools that belong to o's hosted cluster.
 func (o *Objects) AddNodePools(all []lenient.NodePool) {
 	for i := range all {
 		if np := &all[i]; np.Namespace == o.HostedCluster.Namespace && ClusterOf(np) == o.HostedCluster.Name {

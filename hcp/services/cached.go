@@ -97,8 +97,8 @@ const (
 	keyPublish     = settings.Prefix + network.KeyPublish
 )
 
-// annotations returns the annotations of oooi in all: keyPublish, and the first others. For a copy, it returns only
-// keyPublish, with an empty value.
+// annotations selects the annotations of oooi: keyPublish, and the first maxAnnotations by name. For a copy, it returns
+// only keyPublish, with an empty value.
 func annotations(all map[string]string, copied bool) map[string]string {
 	if _, set := all[keyPublish]; copied && set {
 		return map[string]string{keyPublish: ""}

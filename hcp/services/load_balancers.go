@@ -94,7 +94,7 @@ func IsLoadBalancerSlice(s *discoveryv1.EndpointSlice) bool {
 	return copied || s.Labels[discoveryv1.LabelManagedBy] == VMSlices || strings.HasPrefix(s.Labels[discoveryv1.LabelServiceName], PassthroughService)
 }
 
-// LoadBalancers returns the load balancers among all Services, by name. slicesOf are their EndpointSlices.
+// LoadBalancers returns the load balancers among the given Services, by name. slicesOf are their EndpointSlices.
 func LoadBalancers(all []corev1.Service, slicesOf []Slice) []network.LoadBalancer {
 	var out []network.LoadBalancer
 	for i := range all {

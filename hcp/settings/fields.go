@@ -25,7 +25,8 @@ func (k Key) Take(to *Values, from Values) {
 	}
 }
 
-// Joins reports whether other's value replaces own's although both count as the same: only for services, if other adds NTP.
+// Joins reports whether the value in other replaces that in own although the two values count as the same. Only for
+// services, it does so if other adds NTP.
 func (k Key) Joins(own, other Values) bool { return k.joins != nil && k.joins(own, other) }
 
 // OfNetwork returns the values in r.

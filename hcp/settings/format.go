@@ -87,7 +87,7 @@ func limitedListOf[T any](f format[T]) format[[]T] {
 	}
 }
 
-// forEach returns requirements for each entry of a list. of is the CEL expression for the entries.
+// forEach returns requirements for each entry of a list. Parameter of is the CEL expression for the entries.
 func forEach(of string, requirements []Requirement) []Requirement {
 	var out []Requirement
 	for _, c := range requirements {

@@ -83,7 +83,8 @@ type Key struct {
 	value   value
 	// means, if set, returns something that is equal for two values with the same meaning.
 	means func(Values) any
-	// joins, if set, reports whether other's value replaces own's although means returns the same for both.
+	// joins, if set, reports whether the value in other replaces that in own although function means returns the same
+	// for own and other.
 	joins func(own, other Values) bool
 	// origin, if set, returns where the value was set: a field or annotation for messages, and keys of problems.
 	origin func(*Values) (field *string, keys *[]string)

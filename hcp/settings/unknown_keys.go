@@ -26,7 +26,7 @@ func unknown(on problem.Subject, name string, at Place) problem.Problem {
 }
 
 // nearest returns the key with this name, on whatever kind of object it has an effect. If there is none, it returns the
-// key for at that the user probably meant.
+// key that the user probably meant, among the keys for objects of kind at.
 func nearest(name string, at Place) (best Key, ok bool) {
 	var known []string
 	for _, k := range table() {
@@ -47,7 +47,7 @@ func nearest(name string, at Place) (best Key, ok bool) {
 const maxPrefixDistance = 2
 
 // rightPrefix returns a key with oooi's prefix if full is probably that key with a misspelled prefix. A foreign prefix
-// (isForeign) counts only if the rest of full is a key for at.
+// (isForeign) counts only if the rest of full is a key for objects of kind at.
 func rightPrefix(full string, at Place) (meant string, ok bool) {
 	prefix, name := parts(full)
 	if prefix == Prefix {
@@ -64,8 +64,8 @@ func rightPrefix(full string, at Place) (meant string, ok bool) {
 	return Prefix + name, true
 }
 
-// Concerns reports whether an annotation with the key full sets a value on some kind of object, and whether a problem
-// reports it as an annotation without effect.
+// Concerns reports whether an annotation with the key full sets a value on some kind of object. reported is true if a
+// problem may report it as an annotation without effect.
 func Concerns(full string) (sets, reported bool) {
 	prefix, name := parts(full)
 	near := isNear(prefix)
@@ -94,8 +94,8 @@ func isNear(prefix string) bool {
 	return prefix == Prefix || max(longer, -longer) <= maxPrefixDistance && spelling.Distance(strings.ToLower(prefix), Prefix) <= maxPrefixDistance
 }
 
-// isForeign reports whether prefix is one that a user may have confused with Prefix: no prefix, the prefix of
-// HyperShift, or that of another project in the same domain.
+// isForeign reports whether a user may have confused prefix with Prefix. Examples are no prefix, the prefix of
+// HyperShift, and that of another project in the same domain.
 func isForeign(prefix string) bool {
 	domain := Prefix[strings.Index(Prefix, ".")+1:]
 	return prefix == "/" || prefix == "hypershift.openshift.io/" || prefix == domain || strings.HasSuffix(prefix, "."+domain)
