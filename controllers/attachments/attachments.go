@@ -1,5 +1,5 @@
-// Package attachments decides how an edge's pod joins its network: the NetworkAttachmentDefinitions that oooi
-// creates, and the annotation that tells Multus which NADs a pod joins, and with which addresses. It is pure.
+// Package attachments decides how an edge's pod joins its network. It makes the NetworkAttachmentDefinitions of oooi,
+// and the annotation that tells Multus which NADs a pod joins, and with which addresses. It is pure.
 package attachments
 
 import (

@@ -1,9 +1,10 @@
 // This file decides which load balancers of a hosted cluster lead to edges: their Service gets a selector of edges, so
 // that it forwards to them. It also decides which remaining endpoints to remove.
 //
-// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without a
-// selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a selector. Older
-// EndpointSlices remain in both cases: Kubernetes does not delete those with edges when a selector is removed.
+// HyperShift's cloud controller copies each load balancer of the hosted cluster to the control plane namespace, without
+// a selector. HyperShift then writes the addresses of VMs to EndpointSlices, unless the Service has a selector. With or
+// without a selector, older EndpointSlices remain: Kubernetes does not delete those with edges when a selector is
+// removed.
 
 package decide
 

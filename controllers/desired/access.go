@@ -1,5 +1,5 @@
-// This file decides how pods of the management cluster reach what a plan opens: a container in each edge, a Service for
-// each network, and the namespaces that the NetworkPolicy allows.
+// This file decides how pods of the management cluster reach what a plan opens. There is a container in each edge, and
+// a Service for each network. A NetworkPolicy admits pods of the namespaces that the user names.
 
 package desired
 

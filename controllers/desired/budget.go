@@ -1,5 +1,5 @@
 // This file holds the PodDisruptionBudget of a network's edges, and the data that is stored with it. Package rollout
-// decides about both.
+// decides about the budget and the data.
 
 package desired
 

@@ -54,9 +54,9 @@ type Reach struct {
 // A ServicePort names one port of a Service.
 type ServicePort struct{ Service, Port string }
 
-// NetworkPolicy returns the policy for every edge of plan and for the address conflict detection. It returns nil while
-// the API server's addresses are unknown: an edge that cannot reach the API server assigns no leases and follows no
-// backends, which is worse than an edge without restrictions.
+// NetworkPolicy returns the policy for every edge of plan and for the address conflict detection. While the API
+// server's addresses are unknown, it returns nil. An edge that cannot reach the API server assigns no leases and does
+// not follow backends. That is worse than an edge without restrictions.
 func NetworkPolicy(r Reach, plan network.Plan) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	if len(r.APIServers) == 0 {
 		return nil

@@ -26,7 +26,7 @@ func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured
 }
 
 // Owned sets the HostedControlPlane as owner of u, so that u is deleted with it, and excludes u from backups. It sets
-// neither controller nor blockOwnerDeletion: OpenShift requires rights on the owner's finalizers for both.
+// neither controller nor blockOwnerDeletion: for either of them, OpenShift requires rights on the owner's finalizers.
 func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructured) *unstructured.Unstructured {
 	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
 		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").

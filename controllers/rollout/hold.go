@@ -31,9 +31,9 @@ type hold struct {
 	recheck time.Duration
 }
 
-// holdOf decides about the wanted edges. before is since of the last decision. A hold ends after Deadline, and the next
-// one begins after holdInterval at the earliest, whatever edges report: time also counts while no edge reports
-// anything, and while an edge does not serve, because a report outlives its pod.
+// holdOf decides about the wanted edges. Parameter before is field since of the last hold. Whatever edges report, a
+// hold ends after Deadline, and the next one begins after holdInterval at the earliest. Time also counts while no edge
+// reports anything, and while an edge does not serve, because a report outlives its pod.
 func holdOf(found []edge, before, now time.Time) hold {
 	wanted := slices.DeleteFunc(slices.Clone(found), func(e edge) bool { return e.version == Unwanted })
 	lost := slices.IndexFunc(wanted, func(e edge) bool { return e.Seen.PeerLost })

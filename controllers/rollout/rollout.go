@@ -60,7 +60,7 @@ type Network struct {
 	HeldSince, MaintainedAt time.Time
 }
 
-// An Edge is one edge, wanted or existing or both.
+// An Edge is one edge that is wanted, or exists, or is wanted and exists.
 type Edge struct {
 	Name string
 	// Wanted is the version that the edge should run. Empty: the edge is not wanted.
@@ -150,7 +150,8 @@ type Decision struct {
 	MaintainedAt time.Time
 	// Disruptions are connections that the steps reset.
 	Disruptions []Disruption
-	// Partitioned is the first edge that does not hear its peer although both have served for settled. Empty: none.
+	// Partitioned is the first edge that does not hear its peer although the two edges have served for settled. Empty:
+	// none.
 	Partitioned string
 	// Again is when to decide again even if no object changes. 0: there is no need.
 	Again time.Duration
