@@ -39,9 +39,9 @@ func leaveTakenLoadBalancers(in served.Input, others []OtherCluster) (served.Inp
 	return out, ps
 }
 
-// hasAddress returns a text for the other host that has a on the network of s: a router or a server that the user
-// named, a VM, or another cluster by its plan in force. It returns "" if no such host is known, or if VMs do not boot
-// from that network.
+// hasAddress returns a text for the other host that has address a on the network of s. The host is a router or a server
+// that the user named, a VM, or another cluster by its plan in force. If no other host is known, or if VMs do not boot
+// from that network, hasAddress returns "".
 func hasAddress(in served.Input, s network.NetworkRequest, a netip.Addr, others []OtherCluster) string {
 	if !s.Primary || !s.CIDR.IsValid() || !s.CIDR.Contains(a) {
 		return ""

@@ -1,7 +1,7 @@
-// This file decides how two hosted clusters share one network. No address may be used by both. A cluster that is served
-// keeps its addresses, else the older one has precedence. No address is moved: the other cluster gets a problem that
-// names the keys to set, and answers only its own VMs. It also waits until annotation unknown-clients limits the first
-// cluster to its own VMs, so that neither takes clients from the other.
+// This file decides how two hosted clusters share one network. The two clusters must not use the same address. A
+// cluster that is served keeps its addresses, else the older one has precedence. No address is moved: the other cluster
+// gets a problem that names the keys to set, and answers only its own VMs. It also waits until annotation
+// unknown-clients limits the first cluster to its own VMs, so that neither takes clients from the other.
 
 package derive
 

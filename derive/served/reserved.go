@@ -76,9 +76,9 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 	return ps
 }
 
-// checkReserved returns problems if n's CIDR or held conflict with the destinations that edges reach through the pod
-// network. The address of a management node may be published (node port). The CIDR must not overlap special-purpose
-// blocks: edges and nodes use some of their addresses, such as 127.0.0.1.
+// checkReserved returns problems if n's CIDR or an address in held conflicts with the destinations that edges reach
+// through the pod network. The address of a management node may be published (node port). The CIDR must not overlap
+// special-purpose blocks: edges and nodes use some of their addresses, such as 127.0.0.1.
 func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Addr, reserved []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
 	special := network.NoDestinations()
