@@ -49,9 +49,9 @@ func (l Lease) Blocked() bool { return l.AsWritten() == BlockedLease(l.Address) 
 func (l Lease) Held(now time.Time) bool { return now.Before(l.Expires) }
 
 // Free reports whether the address may be assigned to another client at the time now. A lease is free one lease time
-// after Expires, since a renewal may have been granted but not written. That is the longer of leaseTime, the lease time
-// of the plan, and l.LeaseTime. An address in quarantine is free from Expires on. gone is true if no VM of this name
-// has existed for five minutes. Then the address is free immediately.
+// after Expires, since a renewal may have been granted but not written. Here, the lease time is the longer of
+// leaseTime, that of the plan, and l.LeaseTime. An address in quarantine is free from Expires on. gone is true if no VM
+// of this name has existed for five minutes. Then the address is free immediately.
 func (l Lease) Free(now time.Time, leaseTime time.Duration, gone bool) bool {
 	switch {
 	case l.MAC == "":
@@ -86,8 +86,8 @@ func (l Lease) Bounded(now time.Time) Lease {
 }
 
 // Promised returns until when the client may use the address if no later expiry can be written. That is when Free
-// becomes true, less an eighth of the lease time: the clocks of two edges may differ by so much. The lease time is the
-// shorter of leaseTime, that of the plan, and l.LeaseTime.
+// becomes true, less an eighth of the lease time: the clocks of two edges may differ by that much. The lease time is
+// the shorter of leaseTime, that of the plan, and l.LeaseTime.
 func (l Lease) Promised(leaseTime time.Duration) time.Time {
 	if l.LeaseTime > 0 {
 		leaseTime = min(leaseTime, time.Duration(l.LeaseTime))
