@@ -1,5 +1,6 @@
-// This file decides the problems that follow from the reports of edges: an unreachable peer, configuration that Envoy
-// refuses, missing endpoints and ports, external hosts that are not dialed, and hosts that answer for every address.
+// This file decides the problems that follow from the reports of edges. They are about an unreachable peer,
+// configuration that Envoy refuses, missing endpoints and ports, external hosts that are not dialed, and hosts that
+// answer for every address.
 
 package reported
 
