@@ -237,9 +237,10 @@ func hostPrefixOf(p netip.Prefix, set int32) int {
 	return cmp.Or(int(set), defaultHostPrefixIPv6)
 }
 
-// refusedHostPrefix returns a problem for each pod network whose hostPrefix the cluster network operator refuses: one
-// that is shorter than the CIDR, or that leaves a subnet less than four addresses (pkg/network/cluster_config.go).
-// Existing VMs with another network plugin are not checked, because they may run without that operator.
+// refusedHostPrefix returns a problem for each pod network whose hostPrefix the cluster network operator refuses. It
+// refuses one that is shorter than the CIDR, or that leaves a subnet less than four addresses
+// (pkg/network/cluster_config.go). Existing VMs with another network plugin are not checked, because they may run
+// without that operator.
 func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
 	if !objects.UsesOVN(o.HostedCluster) && len(o.VMs) > 0 {
 		return nil
@@ -257,7 +258,7 @@ func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
 
 // podSubnets returns a problem for each family in which the pod networks have fewer subnets than o may have nodes.
 // OVN-Kubernetes gives each node one subnet of each family, and a node without one stays NotReady
-// (pkg/clustermanager/subnetallocator). It also returns a problem if the join or the transit subnet is too small: the
+// (pkg/clustermanager/subnetallocator). It also returns a problem if the join or the transit subnet is too small. The
 // cluster network operator requires an address for each IPv4 subnet and three more (isV4NodeSubnetLargeEnough in
 // pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {

@@ -106,7 +106,7 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 }
 
 // ingressMissing returns the problem that nothing serves e. The problem is Waiting if HyperShift or its cloud provider
-// will create a Service, or if a copy of router-default serves e in last, the plan in force: the hosted cluster's
+// will create a Service, or if a copy of router-default serves e in last, the plan in force. The hosted cluster's
 // administrator can create that Service again at any time. If other DNS servers may resolve the name, the severity is
 // Info. For a router that edges cannot use, the problem is that of ingressClosed.
 func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, last network.Plan) *problem.Problem {
@@ -298,8 +298,8 @@ func hostNetworkIngress(s operatorv1.EndpointPublishingStrategy) ingress {
 	}
 }
 
-// hostNetworkClosed returns the problem that a router of type HostNetwork may not be at its port: the user's Service has
-// another one, or kube-apiserver-proxy, a static pod of each node, has that port (apiserver-haproxy/haproxy.go). Or nil.
+// hostNetworkClosed returns the problem that a router of type HostNetwork may not be at its port. The user's Service has
+// another port, or kube-apiserver-proxy, a static pod of each node, has that port (apiserver-haproxy/haproxy.go). Or nil.
 func hostNetworkClosed(o objects.Objects, e network.Endpoint) *problem.Problem {
 	const field = "spec.operatorConfiguration.ingressOperator"
 	own, api := hostNetworkIngress(strategy(o)), cmp.Or(o.HostedCluster.Spec.Networking.APIServer, &hyperv1.APIServerNetworking{})

@@ -54,7 +54,7 @@ func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 	return nil
 }
 
-// hostedProxy returns a problem for the first HTTP proxy that nodes can reach in none of these ways: on the network,
+// hostedProxy returns a problem for the first HTTP proxy that nodes cannot reach. They can reach one on the network,
 // through a gateway, through a record in dns-records, or as one of endpoints.
 func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	var hosts []string
@@ -86,8 +86,8 @@ func dialed(proxy *url.URL) string {
 
 // throughProxy returns problems about nodes on a network without a gateway that use the HTTPS proxy of hc. One is about
 // endpoints of the control plane, one about OAuth if the console uses the proxy, and one about operators that check the
-// ingress: the console operator at the console, and the ingress operator at its canary, through konnectivity. The proxy
-// resolves the names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
+// ingress. The console operator checks the console, and the ingress operator its canary, through konnectivity. The
+// proxy resolves the names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	c := hc.Spec.Configuration

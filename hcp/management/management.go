@@ -161,7 +161,8 @@ func textsAt(value any, path []string) []string {
 	return out
 }
 
-// PodAddresses returns the addresses of the pods behind these EndpointSlices, sorted, whatever assigned the addresses.
+// PodAddresses returns the addresses of the pods behind the given EndpointSlices, sorted, whatever assigned the
+// addresses.
 func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 	var out []netip.Addr
 	for _, s := range slicesOf {
@@ -177,8 +178,8 @@ func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 	return sortedIPv4(out)
 }
 
-// ServiceAddresses returns the addresses of these Services, sorted: cluster IPs, external IPs, and addresses of load
-// balancers, which the cluster's nodes answer themselves. External IPs in the namespaces of tenants are left out,
+// ServiceAddresses returns the addresses of the given Services, sorted: cluster IPs, external IPs, and addresses of
+// load balancers, which the cluster's nodes answer themselves. External IPs in the namespaces of tenants are left out,
 // because users of a hosted cluster may choose them.
 func ServiceAddresses(all []corev1.Service, tenants map[string]bool) []netip.Addr {
 	var out []netip.Addr

@@ -15,10 +15,10 @@ import (
 // Merge returns each object once, in the order in which objects first appear. Of several versions that an API server
 // wrote, Merge uses the newest by metadata.resourceVersion. If their order is unknown, it uses the one that was read
 // last. Of several versions in files to apply, it uses the last. If an object has versions of both kinds, the result is
-// the object after the file is applied: spec, annotations and labels of the file, status and other metadata of the API
-// server. Merge returns a fault for each object with versions of both kinds. It also returns a fault for each object
-// whose versions differ in what users write, or in anything if their order is unknown. Differing versions in files to
-// apply are also in Object.Unused.
+// the object after the file is applied. Spec, annotations and labels are those of the file, status and other metadata
+// those of the API server. Merge returns a fault for each object with versions of both kinds. It also returns a fault
+// for each object whose versions differ in what users write, or in anything if their order is unknown. Differing
+// versions in files to apply are also in Object.Unused.
 func Merge(objects []Object) ([]Object, []Fault) {
 	var all [][]Object
 	at := map[[3]string]int{}

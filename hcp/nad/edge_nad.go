@@ -60,7 +60,7 @@ func chained(kind string) bool {
 	return slices.Contains([]string{typeTuning, typeCNVTuning, typeBandwidth}, kind)
 }
 
-// WithRoutes returns config, the EdgeNADConfig of an Attachment, with these routes added to its static addresses.
+// WithRoutes returns config, the EdgeNADConfig of an Attachment, with the given routes added to its static addresses.
 // Without routes, it returns config unchanged.
 func WithRoutes(config string, routes []network.Route) string {
 	plugins, conf, err := parse(config)

@@ -61,7 +61,7 @@ func isolation() map[string]any {
 }
 
 // noTraffic returns the sysctls that prevent the kernel from using a device on which another interface is built.
-// Broadcasts arrive on both.
+// Broadcasts arrive on that device, too.
 func noTraffic(device string) map[string]any {
 	return map[string]any{"net.ipv4.conf." + device + ".forwarding": "0", "net.ipv6.conf." + device + ".disable_ipv6": "1"}
 }
@@ -69,9 +69,9 @@ func noTraffic(device string) map[string]any {
 // announcements returns the sysctls that failover announcements need. Announcements are ARP requests for targets
 // outside of the network. The kernel must send them from the source address of a packet, so that they can name each
 // address. Where arp_announce is above 0, it sends them from the interface's first address. If onVIPDevice is true, the
-// VIPs are on another interface, and this one must answer ARP requests for them. Where arp_ignore is above 0, it does
-// not. A new network namespace inherits the node's values for "all", and the larger value counts. kube-proxy with
-// strictARP sets both sysctls above 0.
+// VIPs are on another interface, and the interface on the network must answer ARP requests for them. Where arp_ignore
+// is above 0, it does not. A new network namespace inherits the node's values for "all", and the larger value counts.
+// kube-proxy with strictARP sets arp_announce and arp_ignore above 0.
 func announcements(onVIPDevice bool) map[string]any {
 	out := map[string]any{"net.ipv4.conf.IFNAME.arp_announce": "0", "net.ipv4.conf.all.arp_announce": "0"}
 	if onVIPDevice {

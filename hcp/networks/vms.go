@@ -87,7 +87,7 @@ func byInterface(m lenient.VirtualMachineInstance) map[string]network.Attachment
 
 // Unnamed returns a problem if VMs boot from networks that no NodePool of o names, and that are not in known. An
 // annotation of HyperShift can change the networks of a NodePool's VMs. If o has no VMs yet, Unnamed returns a hint
-// about such annotations.
+// about annotations of this kind.
 func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 	if len(o.VMs) == 0 {
 		return networksPatched(o)

@@ -1,5 +1,5 @@
-// This file reads the Services of the control plane namespace that stand for Services of the hosted cluster: copies
-// of its load balancers by KubeVirt's cloud provider, and HyperShift's Service for base domain passthrough.
+// This file reads the Services of the control plane namespace that stand for Services of the hosted cluster. These are
+// copies of its load balancers by KubeVirt's cloud provider, and HyperShift's Service for base domain passthrough.
 
 package services
 
