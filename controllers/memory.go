@@ -31,7 +31,7 @@ type remembered struct {
 	// names a failure, and never what is applied.
 	failing failing
 	// loss says whether the last pass found annotation network lost, and how far the removal is. It is not stored in
-	// the API server: a stored deadline counts only for a process that ran all the time and did not see the annotation
+	// the API server. A stored deadline counts only for a process that ran all the time and did not see the annotation
 	// come back.
 	loss gather.Loss
 }

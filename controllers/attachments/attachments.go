@@ -57,7 +57,7 @@ func OfACD(n network.Network, ns string) string {
 
 // OfVM returns the value of wire.AnnotationNetworks for a pod that acts as a VM with this address on n. It also returns
 // own, the NAD with the name wire.TryNADName, which the pod needs. The routes of that NAD lead to the routers of the
-// VMs. If ok is false, the pod needs no NAD of its own: it joins the NAD of the VMs, and Multus sets its default route
+// VMs. If ok is false, the pod needs no NAD of its own. It joins the NAD of the VMs, and Multus sets its default route
 // to the next-hop VIP. Some releases of Multus do not set this route.
 func OfVM(n network.Network, address netip.Addr, ns string) (networks string, own NAD, ok bool) {
 	held := []netip.Prefix{netip.PrefixFrom(address, n.CIDR.Bits())}

@@ -1,5 +1,6 @@
-// Package environment reads what all hosted clusters share, once for all: the nodes and the networks of the management
-// cluster, and the addresses of its pods and Services. A pass uses what was read last. It decides nothing.
+// Package environment reads what all hosted clusters share, once for all clusters. These are the nodes and the networks
+// of the management cluster, and the addresses of its pods and Services. A pass uses what was read last. It decides
+// nothing.
 package environment
 
 import (

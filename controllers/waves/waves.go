@@ -19,8 +19,8 @@
 // other edge serving. If hosted clusters are in several namespaces, the failing clusters of one namespace count as
 // one, so that one tenant cannot stop the others.
 //
-// For the same reason a cluster holds its place only for a limited time: until Begin if it does not begin, and until
-// Finish if it does not finish. A paused cluster waits, and is ignored.
+// For the same reason a cluster holds its place only for a limited time. If it does not begin, the limit is Begin. If
+// it does not finish, the limit is Finish. A paused cluster waits, and is ignored.
 package waves
 
 import (
