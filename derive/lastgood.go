@@ -1,5 +1,5 @@
-// This file decides what is kept from the plan in force: a running network is served while the objects that it is
-// derived from are missing or invalid.
+// This file decides what is kept from the plan in force. While the objects that a running network is derived from are
+// missing or invalid, the network is still served.
 
 package derive
 

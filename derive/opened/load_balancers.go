@@ -49,8 +49,8 @@ func LoadBalancers(p network.Plan, r network.Request, f network.Facts, last netw
 }
 
 // balancedOn returns the Name of the network whose edges get the connections of load balancers. Among the networks in
-// possible, it prefers those with VMs, then the network that gets these connections in last, the plan in force, then
-// the first in p. So connections do not move to a new network without VMs.
+// possible, it prefers those with VMs. Next comes the network that gets these connections in last, the plan in force,
+// then the first in p. So connections do not move to a new network without VMs.
 func balancedOn(p network.Plan, possible map[string][]network.AccessDestination, inUse []string, last network.Plan) string {
 	var all []string
 	for _, n := range p.Networks {
