@@ -1,5 +1,5 @@
-// This file renders a plan for people, in the order of their questions: will nodes become Ready, what does a VM get,
-// what does it reach, which addresses must be reserved, what runs.
+// This file renders a plan for people, in the order of their questions. The questions are whether nodes become Ready,
+// what a VM gets, what it reaches, which addresses must be reserved, and what runs.
 
 package explain
 

@@ -1,5 +1,5 @@
-// This file renders the summary and the notes of a Report: whether nodes can boot, which networks serve, which clusters
-// share them, and which external hosts are allowed.
+// This file renders the summary and the notes of a Report. They say whether nodes can boot, which networks serve, which
+// clusters share them, and which external hosts are allowed.
 
 package explain
 
