@@ -41,8 +41,8 @@ func Roles() []string {
 	return []string{"next-hop VIP", "service VIP", "edge 1 address", "edge 2 address"}
 }
 
-// HeldAddresses returns the addresses of n's edges in its CIDR, in the order of annotation edge-addresses: the next-hop
-// VIP, the service VIP, and the edge addresses with the reserved ones.
+// HeldAddresses returns the addresses of n's edges in its CIDR, in the order of annotation edge-addresses. They are the
+// next-hop VIP, the service VIP, and the edge addresses with the reserved ones.
 func (n Network) HeldAddresses() []netip.Addr {
 	return append([]netip.Addr{n.NextHopVIP, n.ServiceVIP}, n.EdgeAddresses()...)
 }

@@ -1,6 +1,6 @@
-// Package network holds what is decided about one hosted cluster, as data: a Request (what the user asks for), Facts
-// (what is observed), and a Plan (what is served on its isolated networks). It also has what both the servers and the
-// operator compute from a Plan. It uses the standard library only.
+// Package network holds the data about one hosted cluster. A Request has what the user asks for, Facts have what is
+// observed, and a Plan has what is served on its isolated networks. The package also has what servers and the operator
+// compute from a Plan. It uses the standard library only.
 //
 // # Words
 //
