@@ -76,7 +76,7 @@ func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems 
 // overlapping returns a problem if HyperShift refuses o because two of its networks overlap (validateSliceNetworkCIDRs
 // in hostedcluster_controller.go). HyperShift compares the default join subnet unless internalJoinSubnet is set, even
 // if v4InternalSubnet moves that subnet. If a machineNetwork is the CIDR of a request and overlaps a network inside the
-// hosted cluster, overlapping leaves it out: package derive reports this as an Error.
+// hosted cluster, overlapping leaves it out. Package derive reports this as an Error.
 func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
 	hc, ovn := o.HostedCluster, ovnConfig(o.HostedCluster)
 	type entry struct {

@@ -247,9 +247,9 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause prob
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
 
-// imagesUnreachable returns one problem if edges of a network without a gateway forward to no external host: off is
-// true, or they do not serve DNS or connections. Otherwise it returns one problem for each cause in cannot. forwarded
-// are the endpoints for external hosts.
+// imagesUnreachable returns one problem if edges of a network without a gateway forward to no external host. Either off
+// is true, or they do not serve DNS or connections. In all other cases, it returns one problem for each cause in
+// cannot. forwarded are the endpoints for external hosts.
 func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoint, cannot []unreachable) problem.Problems {
 	var all []string
 	for _, e := range forwarded {

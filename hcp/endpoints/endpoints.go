@@ -1,6 +1,6 @@
-// Package endpoints decides what VMs must reach, and to which backends edges forward these connections: the endpoints
-// that HyperShift publishes, other Routes and Services, the ingress of the hosted cluster, and external hosts for
-// images. It reports what VMs cannot reach.
+// Package endpoints decides what VMs must reach, and to which backends edges forward their connections. VMs must reach
+// the endpoints that HyperShift publishes, other Routes and Services, the ingress of the hosted cluster, and external
+// hosts for images. The package reports what VMs cannot reach.
 package endpoints
 
 import (

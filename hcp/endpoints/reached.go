@@ -206,8 +206,8 @@ func closed(s network.NetworkRequest) bool {
 		s.Settings.Selects(network.ServiceDHCP) && s.Settings.Selects(network.ServiceProxy)
 }
 
-// mayReachMore reports whether nodes may reach registries in ways that networks do not show: an HTTP proxy, a router that
-// advertises IPv6, or VMs that the user patches.
+// mayReachMore reports whether nodes may reach registries in ways that networks do not show. Possible ways are an HTTP
+// proxy, a router that advertises IPv6, or VMs that the user patches.
 func mayReachMore(hc *hyperv1.HostedCluster) bool {
 	proxy := hc.Spec.Configuration != nil && hc.Spec.Configuration.Proxy != nil
 	inside := slices.Concat(insideHosted(hc), machineNetworks(hc))

@@ -1,5 +1,5 @@
-// Package files collects the objects of files, such as the output of "hcp create --render", a
-// must-gather or "kubectl get -o yaml", and assigns them to hosted clusters.
+// Package files collects the objects of files, and assigns them to hosted clusters. Files are, for example, the output
+// of "hcp create --render" or "kubectl get -o yaml", or a must-gather.
 package files
 
 import (

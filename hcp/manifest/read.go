@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Read returns all Kubernetes objects in the content of a file: YAML documents, JSON values one after
-// another, arrays, and the items of lists, in UTF-8 or UTF-16. A fault in one document does not hide
-// the others. Data that does not look like an object is skipped.
+// Read returns all Kubernetes objects in the content of a file, in UTF-8 or UTF-16. It reads YAML documents, JSON
+// values one after another, arrays, and the items of lists. A fault in one document does not hide the others. Data that
+// does not look like an object is skipped.
 func Read(file string, content []byte) ([]Object, []Fault) {
 	return ReadRenamed(file, content, func(text []byte) []byte { return text })
 }

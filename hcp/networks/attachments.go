@@ -74,9 +74,9 @@ func patched(o indexed, r network.NetworkRequest) bool {
 const maxGiven = 5
 
 // misnamed returns the problem that the files of a command lack the NAD of r. The problem names the NAD that is
-// probably meant: a similar name in a namespace that Multus allows, or the same name in the namespace of the
-// HostedCluster. mistake is false if the NAD is there, or if the files have no NAD of its namespace at all: the NAD may
-// be in other files.
+// probably meant. That NAD has a similar name in a namespace that Multus allows, or the same name in the namespace of
+// the HostedCluster. mistake is false if the NAD is there, or if the files have no NAD of its namespace at all: the NAD
+// may be in other files.
 func misnamed(o indexed, r network.NetworkRequest) (p problem.Problem, mistake bool) {
 	a := r.Attachment
 	if _, ok := o.nad(a); ok || !o.Partial || len(r.NodePools) == 0 {
