@@ -112,7 +112,8 @@ func (s State) probe(addresses []netip.Addr, now time.Time) State {
 	return s
 }
 
-// take returns the state after a look, which shows for which of all the kernel got no answer.
+// take returns the state after a look. It records the addresses of parameter all for which the
+// kernel got no answer.
 func (s State) take(l Look, all []netip.Addr) State {
 	s.failed = maps.Clone(s.failed)
 	for _, a := range all {

@@ -1,5 +1,5 @@
-// Package acd detects address conflicts (RFC 5227) before the first edge of a network runs:
-// another host may have an address that edges are to hold.
+// Package acd detects address conflicts (RFC 5227) before the first edge of a network runs.
+// Another host may have an address that edges are to hold.
 //
 // # How it probes
 //
@@ -20,15 +20,15 @@
 //   - that probe has been unanswered for 1 s (answerWithin).
 //
 // With default settings probes go out at 0, 1, 2 and 3 s, and the address is free after 4.1 s.
-// RFC 5227 section 1.1 sends three probes 1-2 s apart and then waits 2 s (ANNOUNCE_WAIT): the
-// probes at 0, 1 and 2 s and the 2 s after them are the shortest sequence that the RFC allows.
-// The fourth probe covers a port that starts to forward late. A pod's port forwards before its
-// containers start: veth, macvlan and virtual functions at once, OVN when its CNI returns. A
-// physical RSTP edge port takes 3 s (802.1D-2004, 17.20.4), and the probe at 3 s is sent through
-// it. Classic STP takes 30 s, which no check waits for; the edges' own announcements and the
-// report of a later conflict remain. Where an administrator lowers mcast_solicit, the kernel
-// gives up earlier and is made to probe again immediately, so the 4 s still hold. Losing the
-// carrier restarts the check.
+// RFC 5227 section 1.1 sends three probes 1-2 s apart and then waits 2 s (ANNOUNCE_WAIT). The
+// shortest sequence that it allows has probes at 0, 1 and 2 s, and ends at 4 s. The fourth probe
+// covers a port that starts to forward late. A pod's port forwards before its containers start:
+// veth, macvlan and virtual functions at once, OVN when its CNI returns. A physical RSTP edge
+// port takes 3 s (802.1D-2004, 17.20.4), and the probe at 3 s is sent through it. Classic STP
+// takes 30 s, which no check waits for; the edges' own announcements and the report of a later
+// conflict remain. Where an administrator lowers mcast_solicit, the kernel gives up earlier and
+// is made to probe again immediately, so the 4 s still hold. Losing the carrier restarts the
+// check.
 //
 // # Proxy ARP
 //

@@ -33,9 +33,9 @@ func yieldsTo(s failover.State) error {
 // errStale is why a peer that serves does not answer new DHCP clients.
 var errStale = errors.New("it cannot read its leases")
 
-// lasting is how long a state must last until it is reported, so that a restart of the hosted API server
-// or a lost heartbeat is not reported. An edge reports immediately that it does not hear its peer, so
-// that the operator holds a rollout. It also reports immediately that an edge has two pods.
+// lasting is how long a state must last until it is reported. So a restart of the hosted API server or a
+// lost heartbeat is not reported. An edge reports immediately that it does not hear its peer, so that
+// the operator holds a rollout. It also reports immediately that an edge has two pods.
 const lasting = 5 * time.Second
 
 // A view is what an edge reports, with the times that it depends on. The zero view is that of an

@@ -17,18 +17,19 @@ const maxPeerMACs = 8
 
 // A peerAddress follows which hosts answer for the peer's edge address. The zero value knows none.
 type peerAddress struct {
-	// own are the MACs that the peer named, the newest last. A new pod of the peer has another MAC.
+	// Field own has the MACs that the peer named, the newest last. A new pod of the peer has another MAC.
 	own []string
-	// mac is the MAC of another host. The kernel has used it since the time since. Empty: the kernel
-	// uses one of own.
+	// mac is the MAC of another host, and since is the time from which the kernel has used it. Empty: the
+	// kernel uses a MAC in field own, or has none.
 	mac   string
 	since time.Time
 	found sightings.Hosts
 }
 
-// next records named, the MAC that the peer names, and used, the MAC that the kernel has for the
-// peer's address a. Another host is found only after the time lasting: a new pod of the peer may
-// not have named its MAC yet. While named is empty, no host is found.
+// next records two MACs: named, which the peer names, and used, which the kernel has for the
+// peer's address a. Another host is found only once the kernel has used its MAC for 5 s
+// (constant lasting). Until then, the host may be a new pod of the peer that has not named its
+// MAC yet. While named is empty, no host is found.
 func (p peerAddress) next(a netip.Addr, named, used string, now time.Time) peerAddress {
 	if named != "" && !slices.Contains(p.own, named) {
 		p.own = append(slices.Clone(p.own[max(0, len(p.own)+1-maxPeerMACs):]), named)

@@ -1,5 +1,5 @@
 // This file informs DHCP whether the peer serves, and whether this edge yields to a younger pod
-// with its number: the failover agent of this edge pushes both.
+// with its number. The failover agent of this edge sends the answers.
 
 package agent
 

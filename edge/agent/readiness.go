@@ -14,10 +14,10 @@ const (
 	// unseenLimit is how long an edge that serves waits until its peer sees it. A peer that never
 	// does must not block a rollout.
 	unseenLimit = 45 * time.Second
-	// unreachableFor is how long a peer must be unreachable before the edge is ready without it: a
+	// unreachableFor is how long a peer must be unreachable before the edge is ready without it. A
 	// switch port may need some seconds until it forwards.
 	unreachableFor = 10 * time.Second
-	// partitionLimit is how long an edge waits until it sees a peer that serves: less than the
+	// partitionLimit is how long an edge waits until it sees a peer that serves. It is less than the
 	// Deployment's progress deadline of ten minutes, since the version is not at fault.
 	partitionLimit = 8 * time.Minute
 )
@@ -48,8 +48,8 @@ func partitioned(s failover.State) bool {
 		s.Peer.Phase == failover.Serving && s.Peer.Generation <= s.Self.Generation
 }
 
-// Next returns the Readiness at now, and why the edge is not ready, or nil. serves is why the edge
-// does not serve, or nil. state is the state of its failover agent.
+// Next returns the Readiness at now, and why the edge is not ready, or nil. Parameter serves is the
+// reason why the edge does not serve, or nil. state is the state of its failover agent.
 func (r Readiness) Next(serves error, state failover.State, now time.Time) (Readiness, error) {
 	if serves != nil {
 		return Readiness{}, serves

@@ -173,9 +173,9 @@ func (s *Servers) take(ctx context.Context, n network.Network, x network.Service
 	return max(again, s.state[x].rest(now, grace))
 }
 
-// askEnvoy returns Envoy's own answer in place of the proxy's. If both are silent, Envoy's answer
-// was due when the proxy's was, unless Envoy has answered since. If Envoy is already silent, the
-// question ends when the silence counts as not serving.
+// askEnvoy returns Envoy's own answer in place of the proxy's. If Envoy and the proxy are silent,
+// Envoy's answer was due when the proxy's was, unless Envoy has answered since. If Envoy is
+// already silent, the question ends when the silence counts as not serving.
 func (s *Servers) askEnvoy(ctx context.Context, n network.Network, ofProxy answer) answer {
 	asked := time.Now()
 	s.mu.Lock()

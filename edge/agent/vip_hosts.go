@@ -34,7 +34,7 @@ const (
 
 // vipHosts holds the hosts that answered. The zero value has none.
 type vipHosts struct {
-	// asked is when Solicit was last called.
+	// Field asked is when Solicit was last called.
 	asked time.Time
 	all   []vipHost
 }
@@ -46,7 +46,8 @@ type vipHost struct {
 	last    time.Time
 }
 
-// next records which hosts answered for addresses, from the neighbor table. It ignores edges, the MACs of edges.
+// next records which hosts answered for addresses, from the neighbor table. It ignores answers from the MACs in parameter
+// edges.
 func (v vipHosts) next(table []device.Neighbor, addresses []netip.Addr, edges []string, now time.Time) vipHosts {
 	v.all = slices.DeleteFunc(slices.Clone(v.all), func(h vipHost) bool {
 		return now.Sub(h.last) > vipHostKept || slices.Contains(edges, h.MAC) || !slices.Contains(addresses, h.Address)
@@ -87,7 +88,7 @@ func (v vipHosts) list(n network.Network) []reported.UsedAddress {
 // edgesKnown reports whether the MACs of all edges are known. Otherwise an unknown MAC may be that of an edge.
 func edgesKnown(s failover.State) bool { return s.PeerMAC() != "" && !s.Yields && !s.Duplicated() }
 
-// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. known is the result of
+// lookForVIPHosts records the answers that the kernel got, and makes the kernel ask again. Parameter known is the result of
 // edgesKnown. If it is false, all answers are ignored.
 func (f *Failover) lookForVIPHosts(table []device.Neighbor, known bool, now time.Time) {
 	n := f.Source.Current().Network

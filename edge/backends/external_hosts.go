@@ -141,8 +141,9 @@ const (
 
 // refusalReason returns why a must not be dialed for x, an external host, or the empty string. It
 // refuses addresses of the edge and of the network, addresses in client networks and inside the
-// management cluster, and special-purpose addresses. own are the edge's interface addresses. An
-// HTTP proxy may be inside the management cluster, whose administrator configured it.
+// management cluster, and special-purpose addresses. Parameter own has the edge's interface
+// addresses. An HTTP proxy may be inside the management cluster, whose administrator configured
+// it.
 func refusalReason(n network.Network, x network.Backend, own []netip.Addr, a netip.Addr) string {
 	block, special := network.SpecialBlock(a)
 	switch {

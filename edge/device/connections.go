@@ -22,7 +22,7 @@ import (
 const (
 	diagRequest = 56
 	diagAnswer  = 72
-	// Offsets in bytes: addresses in both, states in a request, and state, cookie and inode in an answer.
+	// Offsets in bytes: addresses in requests and answers, states in a request, and state, cookie and inode in an answer.
 	diagStates, diagPorts, diagLocal, diagRemote, diagState, diagCookie, diagInode = 4, 4, 8, 24, 1, 44, 68
 	// The numbers of states in net/tcp_states.h.
 	finWait2, listening = 5, 10
@@ -68,8 +68,8 @@ func (c *Clients) Close() {
 	}
 }
 
-// Each calls f with the addresses of each TCP connection over IPv4, also of those that this host opened, and of those on which
-// only the peer may still send. Connections that a program has closed are left out. 20,000 take about 20 ms.
+// Each calls f with the addresses of each TCP connection over IPv4. It includes connections that this host opened, and those on
+// which only the peer may still send. Connections that a program has closed are left out. 20,000 take about 20 ms.
 func (c *Clients) Each(f func(local, remote netip.AddrPort)) error {
 	return c.sockets(held, func(m []byte) {
 		// In FIN_WAIT2, a connection without an inode was closed by its program.

@@ -18,8 +18,9 @@ const (
 	// The neighbor table is read at most every macsEvery while addresses are missing in it. Without missing addresses, it
 	// is read every macsFor.
 	macsEvery, macsFor = time.Second, 10 * time.Second
-	// keptFor is how long a MAC is known after it left the kernel's table, which a VM can fill: it has 1,024 entries for
-	// all pods of a node. kept limits how many such addresses are known (about 1 MiB), and keptOfOne how many of one MAC.
+	// keptFor is how long a MAC is known after it left the kernel's table. A VM can fill that table: it has 1,024 entries
+	// for all pods of a node. kept limits the number of addresses that left the table and are still known (about 1 MiB),
+	// and keptOfOne those of one MAC.
 	keptFor         = 10 * time.Minute
 	kept, keptOfOne = 8192, 8
 )
@@ -97,9 +98,9 @@ func (n *NeighborMACs) read() {
 	}
 }
 
-// withKept returns the entries of kernel, and the entries of before that the kernel had within keptFor. If there are too
-// many of these, it keeps addresses of VMs with a lease first, and then the oldest, so that a flood of new addresses
-// does not replace them.
+// withKept returns the entries of parameter kernel, and those of parameter before that the kernel had within keptFor. If
+// too many entries of before are left, it prefers addresses of VMs with a lease, and then the oldest. So a flood of new
+// addresses does not replace them.
 func withKept(before map[netip.Addr]neighborMAC, kernel map[netip.Addr]string, now time.Time, vms func(string) bool) map[netip.Addr]neighborMAC {
 	out := make(map[netip.Addr]neighborMAC, max(len(before), len(kernel)))
 	for a, mac := range kernel {

@@ -92,7 +92,8 @@ func (k kernel) readOnce(name string) (Snapshot, error) {
 	}
 	names, up := map[int]string{}, map[int]string{}
 	var own *netlink.LinkAttrs
-	// on holds the interface and the one below it, which receives broadcast and multicast, too.
+	// Variable on holds the interface and the one below it, which receives broadcast and multicast,
+	// too.
 	var on []int
 	for _, l := range links {
 		names[l.Attrs().Index] = l.Attrs().Name
@@ -167,8 +168,8 @@ func (k kernel) routes(names map[int]string) ([]Route, error) {
 	return out, nil
 }
 
-// ipv6Routes returns the unicast IPv6 routes through the interfaces with the indexes in on, except
-// to link-local addresses.
+// ipv6Routes returns the unicast IPv6 routes through the interfaces with the indexes in parameter
+// on, except to link-local addresses.
 func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	all, err := k.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Table: unix.RT_TABLE_MAIN, Type: unix.RTN_UNICAST},
 		netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
@@ -191,8 +192,8 @@ func (k kernel) ipv6Routes(on []int) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// hasIPv6Besides reports whether an interface whose index is not in on has an IPv6 address that is
-// not link-local, to which a packet from the network may be sent.
+// hasIPv6Besides reports whether an interface whose index is not in parameter on has an IPv6
+// address that is not link-local. A packet from the network may be sent to that address.
 func (k kernel) hasIPv6Besides(on []int) (bool, error) {
 	all, err := k.AddrList(nil, netlink.FAMILY_V6)
 	if err != nil {

@@ -27,8 +27,8 @@ const maxSenders = 256
 const (
 	// lookEvery is how often a Resetter checks which other sockets listen.
 	lookEvery = 100 * time.Millisecond
-	// queued is how many connections may wait for their reset. They count as connections of their hosts. The kernel drops
-	// further SYNs.
+	// queued limits the connections that wait for their reset. They count as connections of their hosts. The kernel drops further
+	// SYNs.
 	queued = 64
 )
 
@@ -44,7 +44,7 @@ type Senders struct {
 	Network netip.Prefix
 }
 
-// A Resetter resets connections of some hosts: it listens on the ports of other programs, and a program in the kernel
+// A Resetter resets connections of some hosts. It listens on the ports of other programs, and a filter program in the kernel
 // chooses the socket by the sender of a SYN. It listens once Set gets a host. It is safe for concurrent use.
 type Resetter struct {
 	clients  *Clients
@@ -57,7 +57,7 @@ type Resetter struct {
 // A joined is a socket at an address where others listen.
 type joined struct {
 	net.Listener
-	// own and others are the kernel's numbers of this socket, and of the sockets that were there first.
+	// Fields own and others are the kernel's numbers of this socket, and of the sockets that were there first.
 	own    uint64
 	others []uint64
 	// program is the program that the kernel runs now.
@@ -91,7 +91,7 @@ func (r *Resetter) Set(all ...Senders) error {
 	return errors.Join(failed...)
 }
 
-// setAll gives the kernel the program for the listeners of to. The caller locks.
+// setAll gives the kernel the program for the listeners of parameter to. The caller locks.
 func (r *Resetter) setAll(to Senders) error {
 	nothing := len(to.Addresses) == 0 && len(to.MACs) == 0
 	program, err := assemble(choose(to))

@@ -57,8 +57,8 @@ func (k kernel) settings() (s settings, err error) {
 	return s, err
 }
 
-// forwarding returns the sysctls, sorted, that let packets pass between this interface and
-// another one. up has the names of the interfaces that are up.
+// forwarding returns the sysctls, sorted, that let packets pass between this interface and another
+// one. Parameter up has the names of the interfaces that are up.
 func (s settings) forwarding(index int, up map[int]string) []string {
 	var out []string
 	for i, name := range up {

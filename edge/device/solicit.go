@@ -13,8 +13,8 @@ import (
 )
 
 // Solicit makes the kernel broadcast ARP requests for addresses on device, by a datagram to a port at which no process listens.
-// The answers are in the kernel's neighbor table. The sender address is from, an address of this host, or one of device where
-// arp_announce is above 0. If from is the zero Addr, the kernel chooses.
+// The answers are in the kernel's neighbor table. Parameter from is the sender address, an address of this host. Where
+// arp_announce is above 0, the kernel uses an address of device instead. If from is the zero Addr, the kernel chooses.
 func Solicit(device string, from netip.Addr, addresses ...netip.Addr) error {
 	const discard = 9
 	d := socket.Dialer(device)

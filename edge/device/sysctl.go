@@ -11,8 +11,8 @@ import (
 )
 
 // IPv4Setting returns the sysctl "arp_announce", "arp_ignore" or "accept_redirects" in force on the named
-// interface, which does not forward: the larger of its own and of "all". It reads <root>/proc/sys; root is "/"
-// outside of tests.
+// interface, which does not forward. It is the larger of the interface's own value and that of "all". It reads
+// <root>/proc/sys; root is "/" outside of tests.
 func IPv4Setting(root, name, setting string) (level int, err error) {
 	for _, i := range []string{"all", name} {
 		b, err := os.ReadFile(filepath.Join(root, "proc/sys/net/ipv4/conf", i, setting))

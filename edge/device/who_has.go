@@ -28,7 +28,7 @@ type Asker struct {
 	meter  *Meter
 
 	mu sync.Mutex
-	// waiting are the questions without an answer. While there are any, one goroutine reads the table.
+	// Field waiting has the questions without an answer. While there are any, one goroutine reads the table.
 	waiting map[netip.Addr][]chan Neighbor
 	reads   bool
 
@@ -43,8 +43,8 @@ type known struct {
 }
 
 // NewAsker returns an Asker for the named interface, in the network namespace of the calling thread. Its ARP
-// requests come from an edge address of the interface, which from returns: requests from a VIP would move
-// VMs.
+// requests come from an edge address of the interface, which function from returns. Requests from a VIP
+// would move VMs.
 func NewAsker(name string, from func() netip.Addr) (*Asker, error) {
 	m, err := OpenMeter(name)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // three more.
 const mostAddresses = 5
 
-// named returns the addresses that the nth announcement names: the first two of all, and a group of the others that
-// changes with n.
+// named returns the addresses in parameter all that the nth announcement names. If there are too many, these are the
+// first two, and a group of the others that changes with n.
 func named(all []netip.Addr, n int) []netip.Addr {
 	if len(all) <= mostAddresses {
 		return all
@@ -53,8 +53,8 @@ func announce(name string, addresses []netip.Addr, n int) error {
 	return errors.Join(errs...)
 }
 
-// sendFrom sends a datagram with the source address from over device. It ignores the routing table, so to must be on the
-// link.
+// sendFrom sends a datagram over device, from address from to address to. It ignores the routing table, so address to
+// must be on the link.
 func sendFrom(device string, from, to netip.Addr) error {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: socket.Control(device, unix.SO_DONTROUTE)}
 	c, err := d.Dial("udp4", netip.AddrPortFrom(to, closedPort).String())
@@ -86,7 +86,7 @@ func (e *IgnoredError) Error() string {
 // another error if it cannot check. Without announcements only the clients' own kernels notice a lost edge, after 40 to
 // 50 s. It reads <root>/proc/sys/net/ipv4/conf/{all,name}/arp_announce, and uses the larger value. root is "/" outside of
 // tests. If the value is above 0, the kernel sends ARP requests for targets outside of the network from the device's
-// first address (inet_select_addr), so no other address can be announced.
+// first address (inet_select_addr). So no other address can be announced.
 func Degraded(root, name string, addresses ...netip.Addr) error {
 	known, err := device.Neighbors(name)
 	if err != nil {
@@ -138,8 +138,8 @@ func unusedAddresses() []netip.Addr {
 	return append(last, first...)
 }
 
-// target returns an unused address that is not in known, the kernel's neighbor table. Successive values of n rotate
-// through targetsInTurn such addresses. The error is ErrAnswered if known has all unused addresses.
+// target returns an unused address that is not in parameter known, the kernel's neighbor table. Successive values of n
+// rotate through targetsInTurn unused addresses. The error is ErrAnswered if known has all unused addresses.
 func target(n int, known []device.Neighbor) (netip.Addr, error) {
 	var free []netip.Addr
 	for _, a := range unusedAddresses() {

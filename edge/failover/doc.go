@@ -10,8 +10,8 @@
 // edge. The VM's ARP table decides: its kernel asks "who has the next-hop VIP", each edge's kernel answers, and the first
 // answer stays. Failover only has to change the MAC in those entries, which an announcement does. A datagram is sent from
 // the next-hop VIP to an address that no host has. The kernel broadcasts "who has it, tell <next-hop VIP>", and each host
-// with an entry for the next-hop VIP stores the sender's MAC in that entry (RFC 826: a host updates the entry before it
-// checks whether it is the target). An announcement needs no raw socket and no capability. A kernel asks three times, a
+// with an entry for the next-hop VIP stores the sender's MAC in that entry. By RFC 826, a host updates the entry before
+// it checks whether it is the target. An announcement needs no raw socket and no capability. A kernel asks three times, a
 // second apart. A host ignores requests within a second after its entry changed, and accepts the next. Where a router
 // answers for every address (proxy ARP) the kernel asks once, and each announcement uses another address.
 //
@@ -44,7 +44,7 @@
 // may replace a lost one without announcing itself: some CNI plugins never announce a pod, and a switch may drop the
 // announcement. Then heartbeats go to the lost pod until the ARP entry in the peer's kernel expires, at most 53 s after
 // the loss. VMs that ask for the next-hop VIP meanwhile may get the new pod's MAC. Those VMs reach nothing until the
-// entry expires or the new pod's agent starts. The control plane replaces a lost pod after 70 s or more, so this happens
+// entry expires or the new pod's agent starts. The control plane replaces a lost pod after 70 s or more. So this happens
 // only if a pod is deleted by force or a node restarts.
 //
 // An edge at level nothing never announces. To announce against a peer at a lower level, an edge needs a proof of its own
@@ -85,8 +85,8 @@
 // frozen edge as long as it is frozen.
 //
 // If all VMs drop probes, nothing shows that the edge receives while the peer is heard only on the cluster network. If
-// the peer is mute or the VLAN is cut, such VMs wait until their own kernels notice, or until the edge's kernel has asked
-// for their MAC again.
+// the peer is mute or the VLAN is cut, the VMs wait. The wait ends when their own kernels notice, or when the edge's
+// kernel asks for their MAC again.
 //
 // An edge that drains reports that in its heartbeats. It keeps serving for 2 s if its peer announces, for 4 s if
 // not, and then closes.
@@ -132,9 +132,9 @@
 //
 // A VM can answer probes that no other VM answers, and forge answers in the name of the peer or of VMs. So it can make an
 // edge that receives only broadcasts announce, or keep an edge from announcing while the peer is silent. Forged ARP does
-// both at once. A VM cannot turn probes into load: an edge probes eight VMs in half a second while its peer is silent,
-// and reads 64 answers in that time. Half of the probed VMs have a DHCP lease, so a VM with many addresses does not crowd
-// out the others.
+// both at once. A VM cannot turn probes into load. While its peer is silent, an edge probes at most eight VMs in half a
+// second, and reads at most 64 answers. Half of the probed VMs have a DHCP lease, so a VM with many addresses does not
+// crowd out the others.
 //
 // A forged message with a high number makes all further messages of the peer look old. The edge
 // forgets the number after ten seconds.

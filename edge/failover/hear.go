@@ -17,7 +17,8 @@ const (
 	maxDoubts = 4
 	// forgiven is how long a peer must be heard until State.doubts decreases by one.
 	forgiven = time.Minute
-	// followed is how many Intervals a pod may be silent until a previous pod with its number counts as the peer again.
+	// followed counts the Intervals for which a pod may be silent. After them, a previous pod with its number counts as the
+	// peer again.
 	followed = 20
 )
 
@@ -39,7 +40,7 @@ func (s State) PeerMAC() string {
 // Duplicated reports whether two pods have the peer's edge number: a previous pod was heard within the last two seconds.
 func (s State) Duplicated() bool { return s.elder <= missable }
 
-// hear handles m, which arrived over p. It accepts m only if the sender has received this edge's messages: a host that
+// hear handles m, which arrived over p. It accepts m only if the sender has received this edge's messages. A host that
 // does not see what is sent to the peer cannot forge the peer's messages. An unknown instance gets an answer, so that a
 // new peer can prove that it receives this edge's messages. A previous pod of the peer also gets an answer, and learns
 // from it that it has to yield.

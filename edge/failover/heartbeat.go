@@ -92,8 +92,8 @@ func (p *peering) write(path Path, b []byte) error {
 	return unlessSilent(err)
 }
 
-// unlessSilent returns err, or nil if no host has the peer's address or no process listens there:
-// a silent peer is not a failure to send.
+// unlessSilent returns err, or nil if no host has the peer's address or no process listens there. A silent peer is not
+// a failure to send.
 func unlessSilent(err error) error {
 	if errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
@@ -136,7 +136,7 @@ func connect(ctx context.Context, device string, own, peer netip.Addr) (*net.UDP
 }
 
 // dial opens a socket for heartbeats. The kernel drops packets that do not arrive on device or do not come from the
-// peer's address and port. If set is not nil, it configures the socket before the socket is bound.
+// peer's address and port. If function set is not nil, it configures the socket before the socket is bound.
 func dial(ctx context.Context, device string, own, peer netip.Addr, set func(fd int) error) (*net.UDPConn, error) {
 	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(own, wire.HeartbeatPort))}
 	d.Control = func(network, address string, c syscall.RawConn) error {

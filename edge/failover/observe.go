@@ -97,8 +97,8 @@ func (s State) heals(o Observation, now time.Time) bool {
 		o.Answers != s.seen.last.Answers && s.paths[VLAN].silent > missable && s.seen.ignored(now)
 }
 
-// next returns the reception after a tick with observation o. silent is for how many Intervals the peer has been silent
-// on the VLAN.
+// next returns the reception after a tick with observation o. Parameter silent counts the Intervals for which the peer
+// has been silent on the VLAN.
 func (r reception) next(o Observation, silent int, now time.Time) reception {
 	was := r.last
 	r.last = o
@@ -146,8 +146,8 @@ func (r reception) receives(now time.Time) bool {
 	return r.last.Frames == 0 || now.Sub(r.frame) <= hearing
 }
 
-// witnessed reports whether a device that works would receive frames: a VM answered a probe before, or VMs used this edge
-// until the peer fell silent.
+// witnessed reports whether a device that works would receive frames. It would if a VM answered a probe before, or if VMs
+// used this edge until the peer fell silent.
 func (r reception) witnessed() bool { return !r.answer.IsZero() || r.busy >= busyFor }
 
 // ignored reports whether VMs were probed recently, and no VM answered recently.
@@ -170,9 +170,10 @@ func (r reception) peerAnswered(now time.Time) bool {
 	return !r.peerAnswer.IsZero() && now.Sub(r.peerAnswer) <= answering
 }
 
-// deaf reports whether this edge receives nothing although it should. Either no frame arrives although this edge probes
-// and frames are expected, or known VMs do not answer while the peer, silent on the VLAN, reports that it sees this edge.
-// If the peer is silent on both paths (peerLost), there is no better edge, and deaf returns false.
+// deaf reports whether this edge receives nothing although it should. In one case, no frame arrives although this edge
+// probes and frames are expected. In the other case, known VMs do not answer, and the peer is silent on the VLAN but
+// reports that it sees this edge. If the peer is silent on both paths (peerLost), there is no better edge, and deaf
+// returns false.
 func (s State) deaf(now time.Time) bool {
 	silent := s.paths[VLAN].silent
 	switch {
@@ -201,7 +202,7 @@ func (s State) level() Level {
 	return LevelServes
 }
 
-// calls reports whether to call (Actions.Call) a peer that is silent on the VLAN: the peer's kernel may still send to a
+// calls reports whether to call (Actions.Call) a peer that is silent on the VLAN. The peer's kernel may still send to a
 // previous pod with this edge's address. An edge that yields to a twin calls the twin instead, less often.
 func (s State) calls() bool {
 	if s.Outdone != "" && !s.seen.last.NoLink {

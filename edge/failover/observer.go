@@ -25,7 +25,7 @@ type observer struct {
 	leasesRead     time.Time
 	// probing: the last tick asked for a probe. probed: that probe asked at least one VM.
 	probing, probed bool
-	// calls is the number of calls so far.
+	// Field calls is the number of calls so far.
 	calls int
 }
 
@@ -57,7 +57,7 @@ func (o *observer) look(now time.Time) error {
 	return err
 }
 
-// ask probes the peer's kernel and known VMs if wanted.
+// ask probes the peer's kernel and known VMs if wanted is true.
 func (o *observer) ask(wanted bool, now time.Time) error {
 	var err error
 	if wanted {

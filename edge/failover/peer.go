@@ -8,7 +8,7 @@ const (
 	// riseFor is how long an edge waits after its level rose above its peer's: both edges may be recovering from one
 	// cause.
 	riseFor = 3 * time.Second
-	// patience is how many heartbeats over the VLAN may be missed from a peer that is heard over the cluster network.
+	// patience limits the heartbeats over the VLAN that may be missed from a peer that is heard over the cluster network.
 	patience = 6
 	// promptLimit is how many answers of the API server in a row, each within an Interval, prove LevelReaches.
 	promptLimit = 3
@@ -29,8 +29,8 @@ func (a advantage) changed(now time.Time) advantage {
 	return advantage{mine: now, theirs: a.theirs}
 }
 
-// heard returns the advantage after a message of the peer. was and is are the levels in its
-// previous message and in this one.
+// heard returns the advantage after a message of the peer. Parameters was and is have the levels in its previous message
+// and in this one.
 func (a advantage) heard(was, is Level, now time.Time) advantage {
 	if was != is {
 		a.theirs, a.messages = now, 0
@@ -52,8 +52,9 @@ func (s State) proven(began, now time.Time) State {
 	return s
 }
 
-// better reports whether this edge is provably better than a peer that serves: two messages in a row had a lower level,
-// and this edge has proven its own level since the first of them. A cause that affects both edges prevents such a proof.
+// better reports whether this edge is provably better than a peer that serves. The peer's last two messages must have a
+// lower level, and this edge must have proven its own level since the first of them. See also riseFor. A cause that
+// affects both edges prevents the proof.
 func (s State) better(now time.Time) bool {
 	a := s.advantage
 	proven := s.provenAt

@@ -32,17 +32,17 @@ const (
 type prober struct {
 	conn  *net.UDPConn
 	meter *device.Meter
-	// asked is the number of the last probe of each VM.
+	// Field asked has the number of the last probe of each VM.
 	asked map[netip.Addr]int
 	// round is the number of the last probe. The first one has number 1.
 	round int
-	// answers and peerAnswers are the counts for Observation.
+	// Fields answers and peerAnswers are the counts for Observation.
 	answers, peerAnswers uint64
 	// looked is when the neighbors were read last.
 	looked time.Time
 }
 
-// newProber returns a prober that sends from own through the named device.
+// newProber returns a prober that sends from address own through the named device.
 func newProber(ctx context.Context, name string, own netip.Addr) (*prober, error) {
 	conn, err := socket.ListenPacket(ctx, name, netip.AddrPortFrom(own, 0))
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *prober) probe(peer netip.Addr, vms []netip.Addr) {
 	}
 }
 
-// send sends a datagram to a closed port of to. It tries twice, since the kernel may report the error of an earlier
+// send sends a datagram to a closed port of host to. It tries twice, since the kernel may report the error of an earlier
 // datagram instead.
 func (p *prober) send(to netip.Addr) {
 	for range 2 {
@@ -147,8 +147,8 @@ func offender(about []byte) netip.Addr {
 }
 
 // neighbors returns the addresses in the neighbor table. It counts each VM whose entry was
-// confirmed since the last call as an answer: an ARP reply or a TCP acknowledgment of the
-// VM arrived here.
+// confirmed since the last call as an answer. An ARP reply or a TCP acknowledgment of the
+// VM confirms the entry.
 func (p *prober) neighbors(c census, now time.Time) ([]netip.Addr, error) {
 	all, err := p.meter.Neighbors()
 	if err != nil {

@@ -24,8 +24,8 @@ type census struct {
 }
 
 // probed returns the VMs that the nth probe asks, at most probedAtOnce. Successive values of n
-// select different VMs in turn. Half of the VMs are leased addresses if there are enough, so that
-// a VM with many addresses does not keep the others from being asked.
+// select different VMs in turn. If there are enough leased addresses, half of the VMs have one.
+// So a VM with many addresses does not keep the others from being asked.
 func (c census) probed(n int) []netip.Addr {
 	leased, neighbors := c.vms(c.leased, nil), c.vms(c.neighbors, c.leased)
 	half := probedAtOnce / 2
@@ -34,8 +34,8 @@ func (c census) probed(n int) []netip.Addr {
 	return append(out, inTurn(neighbors, n, probedAtOnce-fromLeased)...)
 }
 
-// vms returns the addresses in all that may belong to VMs, except those in without. The result is sorted, without
-// duplicates.
+// vms returns the addresses in parameter all that may belong to VMs, except those in parameter without. The
+// result is sorted, without duplicates.
 func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range all {
@@ -47,7 +47,7 @@ func (c census) vms(all, without []netip.Addr) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// inTurn returns the nth group of count elements of all. After the last element comes the first one.
+// inTurn returns the nth group of count elements of parameter all. After the last element comes the first one.
 func inTurn(all []netip.Addr, n, count int) []netip.Addr {
 	var out []netip.Addr
 	for i := range min(count, len(all)) {

@@ -60,9 +60,8 @@ type Options struct {
 	// Plan returns a name for the plan in force, at most 64 bytes, and its twins.Claim.Owner. Nil: both are empty.
 	Plan func() (name, owner string)
 	Log  *slog.Logger
-	// Changed receives each state that differs visibly from the previous one: in a phase, plan or level, in the
-	// peer's state or instance, in whether the peer can read its leases, in which edge hears the other over
-	// which path, or in pods that share a number. It must return soon. It may be nil.
+	// Changed receives each state that differs visibly from the previous one: in a field of type notice. It
+	// must return soon. It may be nil.
 	Changed func(State)
 	// Announced is called after each announcement, with its cause and its error. The cause is one of Causes, or "alone".
 	// first is true for the first announcement in a row for that cause. It may be nil.
@@ -273,8 +272,9 @@ func (g *agent) announce() {
 	}
 }
 
-// learn stores the address of the peer's pod if e is the peer's latest message, came over the VLAN, and the peer is not
-// heard on the cluster network. An address that no pod can have is stored as unknown.
+// learn stores the address of the peer's pod that e names. It ignores e unless e is the peer's latest message and came
+// over the VLAN. While the peer is heard on the cluster network, it stores nothing. An address that no pod can have is
+// stored as unknown.
 func (g *agent) learn(e Event) {
 	m, peer := e.Message, g.state.Peer
 	if e.Kind != Heard || e.Path != VLAN || m.Peer != g.state.Self.Instance || m.Instance != peer.Instance || m.Number != peer.Number || g.state.Heard(ClusterNetwork) {
@@ -295,7 +295,7 @@ func (g *agent) learn(e Event) {
 	g.remembered <- g.memory
 }
 
-// tell logs what has changed since was, and calls Changed.
+// tell logs what has changed since state was, and calls Changed.
 func (g *agent) tell(was State) {
 	next := g.state
 	if was.PeerState != next.PeerState {

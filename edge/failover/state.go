@@ -1,7 +1,7 @@
-// This file holds what one edge knows, and Next, which decides what follows from an event:
-// when to announce, what to send, and when a draining edge may close. It is a function of
-// the events and the time. It never sends, receives or reads a clock. The parts of the
-// decision are in hear.go, observe.go, peer.go and due.go.
+// This file holds what one edge knows, and Next, which decides what follows from an event.
+// Next decides when to announce, what to send, and when a draining edge may close. It is a
+// function of the events and the time. It never sends, receives or reads a clock. The
+// parts of the decision are in hear.go, observe.go, peer.go and due.go.
 
 package failover
 
@@ -17,7 +17,7 @@ import (
 const Interval = 500 * time.Millisecond
 
 const (
-	// missable is how many heartbeats in a row may be missed.
+	// missable limits the heartbeats in a row that may be missed.
 	missable = 3
 	// handover is how long a draining edge keeps serving if its peer announces. Within this time
 	// VMs' kernels accept the peer's announcement, and the kernel stops repeating the edge's own
@@ -84,7 +84,7 @@ type State struct {
 	Peer      Message
 	PeerState PeerState
 	// Removed: the plan no longer has this edge. This edge announces while its peer is unreachable,
-	// but not while the peer's kernel refuses heartbeats: the peer is then the only edge of the
+	// but not while the peer's kernel refuses heartbeats. The peer is then the only edge of the
 	// plan, so it serves and does not listen.
 	Removed bool
 	// Deaf: this edge receives nothing over the VLAN although it should.
@@ -97,7 +97,7 @@ type State struct {
 	Twins twins.State
 
 	clock clock
-	// seen is what arrived over the VLAN, and paths is what arrived from the peer over each network.
+	// seen summarizes what arrived over the VLAN, and paths what arrived from the peer over each network.
 	seen    reception
 	paths   [2]path
 	peerMAC string    // as named over the cluster network
@@ -107,13 +107,13 @@ type State struct {
 	refused, elder, sighted int
 	younger                 bool   // a younger pod has this edge's number
 	answers                 [2]int // to unknown instances in this Interval
-	// doubts is how many silences of the peer had no cause, less those that were forgiven.
-	// heardSince is when the peer was heard again, or when the last doubt was forgiven.
+	// doubts counts the silences of the peer without a known cause, less those that were forgiven. heardSince is when the
+	// peer was heard again, or when the last doubt was forgiven.
 	doubts     int
 	heardSince time.Time
-	// reached: the API server answers. prompt is how many probes in a row it answered within an Interval. provenAt is
-	// when the latest probe began with which prompt was at least promptLimit. Zero: there was none since the API server
-	// last failed to answer.
+	// reached: the API server answers. prompt counts the probes in a row that it answered within an Interval. provenAt
+	// is the start of the latest probe after which prompt was at least promptLimit. Zero: there was none since the API
+	// server last failed to answer.
 	reached       bool
 	prompt        int
 	provenAt      time.Time

@@ -20,9 +20,9 @@ import (
 // maxHeaders limits the headers of a request, in bytes.
 const maxHeaders = 4 << 10
 
-// Serve serves GET /readyz (200, or 503 with ready's error), GET /metrics, and the questions in
-// more, as it serves /readyz, on a Unix socket until ctx ends; see rundir.Listen. With ?follow, a
-// question in more gets an answer at each change. metrics may be nil.
+// Serve serves on a Unix socket until ctx ends; see rundir.Listen. It answers GET /readyz (200,
+// or 503 with ready's error), GET /metrics, and, like /readyz, the questions in parameter more.
+// With ?follow, a question in more gets an answer at each change. metrics may be nil.
 func Serve(ctx context.Context, socket string, ready func() error, metrics http.Handler, more ...Question) error {
 	l, err := rundir.Listen(socket)
 	if err != nil {

@@ -212,7 +212,8 @@ func lineOf(err error) string {
 	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// parseLine returns the answer of a line. no is the prefix of a negative answer in errors.
+// parseLine returns the answer of a line. Parameter no is the prefix of a negative answer in
+// errors.
 func parseLine(line, no string) error {
 	if line == okLine {
 		return nil

@@ -69,9 +69,9 @@ func (e *EndpointSlices) Endpoints(b network.Backend) []netip.AddrPort {
 }
 
 // endpoints returns the ready endpoints, else those that still serve while they terminate
-// (KEP-1669), else those that are not ready and do not terminate: after an outage of the API
-// server all pods are reported unready for a while. A pod that does not serve refuses connections
-// itself.
+// (KEP-1669), else those that are not ready and do not terminate. After an outage of the API
+// server, all pods are reported unready for a while. A pod that does not serve refuses
+// connections itself.
 func endpoints(slice []*discoveryv1.EndpointSlice, portName string) []netip.AddrPort {
 	if len(slice) == 0 {
 		return nil

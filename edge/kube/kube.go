@@ -151,8 +151,8 @@ func markedDefault(annotations string) string {
 	return ""
 }
 
-// lister lists and watches one resource of the namespace: the objects that only selects, or all if
-// it is nil.
+// lister lists and watches one resource of the namespace: the objects that function only selects.
+// If only is nil, it lists all objects.
 func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOptions)) cache.ListerWatcher {
 	if only == nil {
 		only = func(*metav1.ListOptions) {}
@@ -161,9 +161,9 @@ func (k *Kube) lister(c cache.Getter, resource string, only func(*metav1.ListOpt
 }
 
 // follow watches objects until ctx ends, and retries while the API server is unavailable. It calls
-// h for every object and every change. keep reduces each object before h and the store get it. seen
-// reports whether the first list is complete. answered gets the result of each request, but only if
-// keep is not nil. keep and answered may be nil.
+// h for every object and every change. Function keep reduces each object before h and the store get
+// it. Function seen reports whether the first list is complete. answered gets the result of each
+// request, but only if keep is not nil. keep and answered may be nil.
 func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, keep cache.TransformFunc, h cache.ResourceEventHandler, answered func(error)) (store cache.Store, seen func() bool) {
 	if keep != nil {
 		l = newPagedLister(l, keep, answered)
@@ -173,7 +173,7 @@ func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, kee
 	return store, c.HasSynced
 }
 
-// on returns a handler that calls f for every added or changed object, and gone for every
+// on returns a handler that calls f for every added or changed object, and function gone for every
 // deleted one.
 func on[T any](f, gone func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{

@@ -92,9 +92,10 @@ func (s *Leases) read(ctx context.Context, a netip.Addr) error {
 	return nil
 }
 
-// isLost reports whether the API server lost this version of l. now is the lease that it has on the address instead, or nil. The
-// API server lost l if now is older, or if now has the same version but differs: a restored etcd assigns each version again. A
-// missing lease is lost if a list lacked it, or while the watch is interrupted. Otherwise it was deleted, and the watch is late.
+// isLost reports whether the API server lost this version of l. Parameter now is the lease that it has on the address instead,
+// or nil. The API server lost l if lease now is older, or has the same version but differs: a restored etcd assigns each version
+// again. A missing lease is lost if a list lacked it, or while the watch is interrupted. Otherwise it was deleted, and the watch
+// is late.
 func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +105,8 @@ func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	return version != "" && (s.unwatched || time.Since(s.watched) < relisting || s.lost[l.Address])
 }
 
-// binds reports whether l, which the API server lost, must be written again, since its client may still use the address. now is the
-// lease that the API server has on the address instead, or nil.
+// binds reports whether l, which the API server lost, must be written again, since its client may still use the address.
+// Parameter now is the lease that the API server has on the address instead, or nil.
 func (s *Leases) binds(l network.Lease, now *keptLease) bool {
 	s.mu.Lock()
 	written := s.written[l.Address]
@@ -118,8 +119,8 @@ func (s *Leases) binds(l network.Lease, now *keptLease) bool {
 	return l.MAC == "" || !slices.ContainsFunc(s.OfMAC(l.MAC), later)
 }
 
-// writeAgain writes l. now is the lease that the API server has on the address instead, or nil. If another edge was faster, the lease
-// stays lost and is read again.
+// writeAgain writes l. Parameter now is the lease that the API server has on the address instead, or nil. If another edge was
+// faster, the lease stays lost and is read again.
 func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string, now *keptLease) error {
 	version := ""
 	if now != nil {
@@ -139,8 +140,8 @@ func (s *Leases) writeAgain(ctx context.Context, l network.Lease, before string,
 	return err
 }
 
-// settle records o, the answer to a request that began when version before was known. Nil: there is no lease. The answer
-// replaces the known lease even if it is older, unless another version was learned meanwhile.
+// settle records o, the answer to a request. Nil: there is no lease. Parameter before is the version that was known when the
+// request began. If that is still the known version, the answer replaces the known lease, even with an older one.
 func (s *Leases) settle(a netip.Addr, before string, o *keptLease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

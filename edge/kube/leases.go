@@ -50,8 +50,8 @@ type Leases struct {
 	versions map[netip.Addr]string
 	// written is when the API server wrote the leases' objects.
 	written map[netip.Addr]time.Time
-	// lost has the addresses whose lease the API server may have lost. True: a list or a read lacked
-	// it.
+	// Field lost has the addresses whose lease the API server may have lost. True: a list or a read
+	// lacked it.
 	lost map[netip.Addr]bool
 	// unwatched: the last request to list or to watch leases failed.
 	unwatched bool
@@ -96,8 +96,8 @@ func (s *Leases) stored(a netip.Addr) (l network.Lease, version string, ok bool)
 	return l, s.versions[a], ok
 }
 
-// Replace writes next durably. was must be the current lease on that address, zero if there is
-// none. fs.ErrExist: another edge has changed the lease since.
+// Replace writes lease next durably. Parameter was must be the current lease on that address,
+// zero if there is none. fs.ErrExist: another edge has changed the lease since.
 func (s *Leases) Replace(ctx context.Context, was, next network.Lease) error {
 	now, version, there := s.stored(next.Address)
 	if there != was.Address.IsValid() || there && now != was {
@@ -142,8 +142,8 @@ func (s *Leases) Remove(ctx context.Context, was network.Lease) error {
 	return nil
 }
 
-// take records a lease, unless a newer version is known: a watch lags behind the edge's own
-// writes, or the API server has lost the newer version.
+// take records a lease, unless a newer version is known. A watch may lag behind the edge's own
+// writes, or the API server may have lost the newer version.
 func (s *Leases) take(o *keptLease) {
 	if o.err != nil {
 		return

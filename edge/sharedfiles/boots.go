@@ -114,8 +114,8 @@ func (f *BootsFile) current() (all Boots, changed bool) {
 	return all, changed
 }
 
-// FollowBoots calls set with the boot steps in the named file, which the server of writes, at each change until ctx ends. It
-// ignores steps that only other servers can see, since a VM may have compromised the server.
+// FollowBoots calls function set with the boot steps in the named file, at each change until ctx ends. Parameter of is the
+// server that writes the file. It ignores steps that only other servers can see, since a VM may have compromised the server.
 func FollowBoots(ctx context.Context, name string, of network.Service, set func(Boots), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxBootsFile, Log: log, Unread: "boots of VMs not read"}
 	file.followUntil(ctx, func(b []byte) error {

@@ -1,5 +1,5 @@
 // This file passes the report of an edge from a container without access to the API server to the container that writes it
-// to the API server.
+// there.
 
 package sharedfiles
 
@@ -25,7 +25,7 @@ type ReportFile struct {
 	known   bool
 	parts   map[string]func(*reported.EdgeReport)
 	written string
-	// at is when written was stored.
+	// Field at is when the content of field written was stored.
 	at time.Time
 }
 
@@ -48,7 +48,7 @@ func (f *ReportFile) Set(r reported.EdgeReport) {
 	f.write()
 }
 
-// Add makes set replace the fields of one part of the report, until the next call for that part.
+// Add makes function set replace the fields of one part of the report, until the next call for that part.
 func (f *ReportFile) Add(part string, set func(*reported.EdgeReport)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *ReportFile) write() {
 	f.written, f.at = text, time.Now()
 }
 
-// FollowReport calls set with each report that is stored in the named file, also an unchanged one, until ctx ends.
+// FollowReport calls function set with each report that is stored in the named file, also an unchanged one, until ctx ends.
 func FollowReport(ctx context.Context, name string, set func(reported.EdgeReport), log *slog.Logger) {
 	file := Shared{Name: name, Limit: maxReportFile, Log: log, Unread: "report not read"}
 	file.followUntil(ctx, func(b []byte) error {

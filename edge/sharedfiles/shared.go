@@ -1,6 +1,6 @@
 // Package sharedfiles passes data between the containers of an edge, through files in directories with one
-// writer each. Most containers have no token for the API server. They read the plan, leases and keys from such
-// files, and store reports in them. The files survive a restart of a container.
+// writer each. Most containers have no token for the API server. They read the plan, leases and keys from
+// shared files, and store reports in them. The files survive a restart of a container.
 package sharedfiles
 
 import (

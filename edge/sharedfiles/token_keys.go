@@ -22,8 +22,8 @@ const (
 	keysAgain = 5 * time.Second
 )
 
-// KeepTokenKeys stores what get returns in file, while wanted returns true, until ctx ends. changed returns a channel that is
-// closed when wanted may have changed. An answer without a key replaces nothing.
+// KeepTokenKeys stores the result of function get in file while function wanted returns true, until ctx ends. changed returns
+// a channel that is closed when the result of wanted may have changed. An answer without a key replaces nothing.
 func KeepTokenKeys(ctx context.Context, file string, wanted func() bool, changed func() <-chan struct{}, get func(context.Context) ([]byte, error), log *slog.Logger) {
 	stored, failed := "", ""
 	for ctx.Err() == nil {

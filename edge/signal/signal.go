@@ -34,7 +34,7 @@ func (s *Signal) Notify() {
 	s.ch = nil
 }
 
-// Poll waits until done returns true. It returns false if ctx ends first.
+// Poll waits until function done returns true. It returns false if ctx ends first.
 func Poll(ctx context.Context, done func() bool) bool {
 	t := time.NewTicker(50 * time.Millisecond)
 	defer t.Stop()

@@ -36,11 +36,11 @@ func (s Shared) Close() {
 
 // ListenShared receives UDP at addr with several sockets, for packets that arrive on device only.
 //
-// The kernel lets each process of the same user join such sockets and take a part of their packets, also in another container
-// of the pod. So one more socket, the lock, is bound to the address last, while all sockets permit this (SO_REUSEADDR).
-// Afterwards no socket permits it: the kernel compares a new socket with the lock. The lock is an IPv6 socket. It receives
-// nothing, since the kernel prefers IPv4 sockets for IPv4. A node without IPv6 has no such protection. An address that
-// another process has is an error.
+// The kernel lets each process of the same user join several sockets with one address, and take a part of their packets. The
+// process may be in another container of the pod. So one more socket, the lock, is bound to the address last, while all
+// sockets permit this (SO_REUSEADDR). Afterwards no socket permits it: the kernel compares a new socket with the lock. The
+// lock is an IPv6 socket. It receives nothing, since the kernel prefers IPv4 sockets for IPv4. On a node without IPv6, other
+// processes can join. An address that another process has is an error.
 func ListenShared(ctx context.Context, device string, addr netip.AddrPort, count int) (s Shared, err error) {
 	defer func() {
 		if err != nil {
@@ -85,8 +85,8 @@ func lockAddress(device string, addr netip.AddrPort) (*os.File, error) {
 		err = unix.Bind(fd, &unix.SockaddrInet6{Port: int(addr.Port()), Addr: addr.Addr().As16()})
 	}
 	if err == nil && device != "" {
-		// Last: once bound to a device, a socket of IPv6 can have the addresses of that device only, and the VIPs may be on another
-		// one.
+		// This must come last. Once bound to a device, an IPv6 socket can have the addresses of that device only, and the VIPs may
+		// be on another one.
 		err = unix.BindToDevice(fd, device)
 	}
 	if err == nil {

@@ -62,8 +62,8 @@ func Dialer(device string) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: Control(device)}
 }
 
-// DialFrom connects to the IPv4 address to through device, from an address of device. The kernel chooses the port when it
-// connects: connections to different hosts may have the same one.
+// DialFrom connects through device to an IPv4 address (parameter to), from an address of device (parameter from). The kernel
+// chooses the port when it connects: connections to different hosts may have the same one.
 func DialFrom(ctx context.Context, device string, from netip.Addr, to netip.AddrPort) (*net.TCPConn, error) {
 	bind := Control(device)
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: func(network, address string, c syscall.RawConn) error {

@@ -63,11 +63,11 @@ func Failover(ctx context.Context, o Options, last time.Duration, start func(net
 
 // gaps are the times without a connection.
 type gaps struct {
-	// last is when the last connection was made, or the trial began.
+	// Field last is when the last connection was made, or the trial began.
 	last         time.Time
 	longest      time.Duration
 	made, failed int
-	// uses are the MACs of the hosts that connections went to, without duplicates.
+	// Field uses has the MACs of the hosts that connections went to, without duplicates.
 	uses []string
 }
 
@@ -83,8 +83,8 @@ func (w tool) macTo(a netip.Addr) string {
 	return w.kernel.MACOf(a)
 }
 
-// next returns g after one more try, which ended with err at now. by is the MAC of the host that the connection went
-// to, empty if unknown.
+// next returns g after one more try, which ended with err at now. Parameter by is the MAC of the host that the
+// connection went to. Empty: unknown.
 func (g gaps) next(err error, by string, now time.Time) gaps {
 	if err != nil {
 		g.failed++

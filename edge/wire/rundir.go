@@ -49,8 +49,8 @@ func Watcher(services []network.Service) string {
 }
 
 // HoldsToken reports whether the named program gets the ServiceAccount's token, in a pod that runs services.
-// The DHCP server writes leases, and the proxy watches endpoints. Another program that parses what VMs send
-// gets it only if neither of these runs.
+// The DHCP server writes leases, and the proxy watches endpoints. If neither runs, the DNS server gets the
+// token, or else the NTP server, although it parses what VMs send.
 func HoldsToken(services []network.Service, program string) bool {
 	switch program {
 	case string(network.ServiceDHCP), string(network.ServiceProxy), ACD:

@@ -24,8 +24,8 @@ type VM struct {
 // Timelines holds the timeline of each tracked VM. The zero value tracks none.
 type Timelines struct {
 	of map[string]timeline
-	// quiet is since when no VM has had connections through this edge, zero while some have. from is since when this edge judges
-	// which VMs are late. Zero: always.
+	// quiet is the time since which no VM is known to have had connections through this edge. Zero: a VM has some. Field from is
+	// the time since which this edge judges which VMs are late. Zero: always.
 	quiet, from time.Time
 }
 
@@ -101,8 +101,8 @@ func (t *Timelines) Saw(all map[string]map[network.BootStep]time.Time) {
 	}
 }
 
-// Report returns the boots to report on a network with these steps, at most reported.MaxBoots, and how many VMs that are not
-// nodes yet are left out.
+// Report returns the boots to report on a network with these steps, at most reported.MaxBoots. Result omitted counts the VMs
+// that are not nodes yet and are left out.
 func (t *Timelines) Report(steps []network.BootStep, now time.Time) (out []reported.Boot, omitted int) {
 	if len(steps) == 0 {
 		return nil, 0

@@ -1,6 +1,6 @@
-// Package connlog writes one log line for each connection through an edge. VMs and callers decide how many there
-// are, so lines are limited: none of them can fill the log, or use up the lines of all others. This file logs
-// the connections that Envoy reports.
+// Package connlog writes one log line for each connection through an edge. VMs and callers decide how many
+// connections there are, so lines are limited. No VM or caller can fill the log, or use up the lines of all
+// others. This file logs the connections that Envoy reports.
 package connlog
 
 import (
@@ -55,7 +55,7 @@ func (l *lineLimit) turn(now time.Time) (missed int) {
 	return missed
 }
 
-// eachWindow calls do at the end of each period, until ctx ends.
+// eachWindow calls function do at the end of each period, until ctx ends.
 func eachWindow(ctx context.Context, do func(now time.Time)) error {
 	tick := time.NewTicker(lineWindow)
 	defer tick.Stop()

@@ -1,5 +1,5 @@
 // This file writes one log line for each tunnel that has ended, and for each refused caller. Any host may call a load balancer,
-// so the lines about such callers have their own limits. No line contains a request header.
+// so the lines about its callers have their own limits. No line contains a request header.
 
 package connlog
 

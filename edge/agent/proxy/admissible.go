@@ -93,8 +93,8 @@ func Refuse(v inforce.View, err error) Admission {
 	return Admission{Network: v.Network, Missing: err, Read: true}
 }
 
-// Keep returns the Admission while the kernel does not report its state, because of err. It admits
-// the listeners of v whose addresses are open in last.
+// Keep returns the Admission while the kernel does not report its state, because of err. It admits the
+// listeners of v whose addresses are in last.Open.
 func Keep(last Admission, v inforce.View, err error) Admission {
 	out := Admit(v, last.CutOff, func(a netip.Addr) error {
 		if slices.Contains(last.Open, a) {
@@ -110,8 +110,8 @@ func Keep(last Admission, v inforce.View, err error) Admission {
 }
 
 // publishedByHyperShift reports whether HyperShift published a backend's endpoint, or no endpoint names
-// the backend. Only a fault of such a backend makes an edge unready: a fault of an endpoint that a user
-// publishes affects that endpoint only.
+// the backend. Only a fault of a backend for which it returns true makes an edge unready. A fault of an
+// endpoint that a user publishes affects that endpoint only.
 func publishedByHyperShift(endpoints []network.Endpoint, backend string) bool {
 	named := false
 	for _, e := range endpoints {

@@ -8,7 +8,7 @@ import (
 )
 
 // clientHello returns a TLS record with a ClientHello (RFC 8446, section 4.1.2). It offers groups
-// for the key exchange and has no key, so a server of TLS 1.3 answers with a HelloRetryRequest,
+// for the key exchange, but no key. So a server of TLS 1.3 answers with a HelloRetryRequest,
 // without a key or a signature. TLS 1.2 answers as usual.
 func clientHello() []byte {
 	extensions := slices.Concat(

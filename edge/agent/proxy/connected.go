@@ -15,8 +15,8 @@ import (
 // connectedInterval is how often connections are listed. A list of 20,000 takes about 20 ms.
 const connectedInterval = 10 * time.Second
 
-// FollowConnected calls set with the value for Connected of reported.EdgeReport, until ctx ends. The value is
-// empty if the kernel does not list connections.
+// FollowConnected calls function set with the value for Connected of reported.EdgeReport, until ctx ends. The
+// value is empty if the kernel does not list connections.
 func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string)) {
 	for ctx.Err() == nil {
 		set(connectedOf(p.Source.Current().Network, p.Gate.Each))
@@ -24,8 +24,8 @@ func (p *Proxy) FollowConnected(ctx context.Context, set func(connected string))
 	}
 }
 
-// connectedOf returns whether one of the connections that each lists is to a listener of n, as the value for
-// Connected.
+// connectedOf returns whether one of the connections that function each lists is to a listener of n, as the
+// value for Connected.
 func connectedOf(n network.Network, each func(func(local, remote netip.AddrPort)) error) string {
 	listens := map[netip.AddrPort]bool{}
 	for _, l := range n.Listeners {

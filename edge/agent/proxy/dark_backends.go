@@ -54,8 +54,8 @@ func dark(n network.Network, seen map[string]admin.BackendHealth) map[string]boo
 	return out
 }
 
-// Next returns the backends after an answer of Envoy. seen has all backends of Envoy, and whether each is dark. Next
-// forgets other backends.
+// Next returns the backends after an answer of Envoy. Parameter seen has all backends of Envoy, and whether each is
+// dark. Next forgets other backends.
 func (d DarkBackends) Next(seen map[string]bool, now time.Time) DarkBackends {
 	out := DarkBackends{}
 	for name, isDark := range seen {
@@ -88,8 +88,8 @@ func (p *Proxy) dialedBackends() []network.Backend {
 	return slices.DeleteFunc(slices.Clone(p.Source.Current().Network.Backends), func(b network.Backend) bool { return b.Kind == network.BackendVMs })
 }
 
-// FollowDarkBackends calls set with the backends to report, until ctx ends. They stay the same while Envoy does not
-// answer.
+// FollowDarkBackends calls function set with the backends to report, until ctx ends. They stay the same while Envoy
+// does not answer.
 func (p *Proxy) FollowDarkBackends(ctx context.Context, set func(names []string)) {
 	var all DarkBackends
 	for ctx.Err() == nil {

@@ -59,7 +59,7 @@ type Proxy struct {
 	AccessLog *connlog.AccessLog
 	// CutOffBackends counts the unreachable backends.
 	CutOffBackends prometheus.Gauge
-	// Serving is kept by Run: whether VMs are better off with this edge than without. See serves.
+	// Serving is kept by Run: whether VMs are better off with this edge than without. See method serves.
 	Serving serving.Status
 
 	// looked is when Serving was set, in nanoseconds of Unix time.
@@ -71,8 +71,7 @@ type Proxy struct {
 	envoy serving.Debounce
 }
 
-// admit returns what may be served now, or what was admitted before while the kernel does not
-// report.
+// admit returns what may be served now. While the kernel does not report, it returns what was admitted before.
 func (p *Proxy) admit() Admission {
 	v := p.Source.Current()
 	routes, err := p.Interface.Routes()
@@ -99,11 +98,11 @@ func (p *Proxy) admit() Admission {
 	return a
 }
 
-// serves returns nil if Envoy accepts connections. some is nil if Envoy has an admissible listener,
-// else why it has none. serves requires less than follows does: a plan change, a refused listener,
-// an address that only the next pod has, or a slow Envoy must not make both edges stop serving,
-// since then neither takes over. Until the kernel has reported, an Envoy with a listener of the
-// plan counts as serving: a previous proxy configured it.
+// serves returns nil if Envoy accepts connections. Parameter some is nil if Envoy has an admissible
+// listener, else the reason why it has none. Method serves requires less than method follows. A
+// plan change, a refused listener, an address that only a recreated pod has, or a slow Envoy can
+// concern both edges. If both edges stopped serving, neither could take over. Until the kernel has
+// reported, an Envoy with a listener of the plan counts as serving: a previous proxy configured it.
 func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error) {
 	if a.Read && a.Missing != nil && len(a.Network.Listeners) == 0 {
 		return a.Missing
@@ -112,7 +111,7 @@ func (p *Proxy) serves(a Admission, some error, asked, now time.Time) (err error
 	return err
 }
 
-// Listens returns nil if Envoy runs and has one of n's listeners, if n has any.
+// Listens returns nil if Envoy runs and has one of n's listeners, or if it runs and n has none.
 func Listens(ctx context.Context, client *admin.Client, n network.Network) error {
 	ctx, cancel := context.WithTimeout(ctx, envoyAnswersWithin)
 	defer cancel()
@@ -237,8 +236,8 @@ func (p *Proxy) waitForBackends(ctx context.Context) {
 	}
 }
 
-// follows returns nil if every listener of the plan accepts connections. all is why Envoy lacks one
-// of them.
+// follows returns nil if every listener of the plan accepts connections. Parameter all is nil if Envoy has all of
+// them, else the reason why it lacks one.
 func (p *Proxy) follows(a Admission, all error) error {
 	if a.Missing != nil {
 		return a.Missing

@@ -8,7 +8,7 @@ import "maps"
 const (
 	// reachTicks is how long a successful check proves reachability, in ticks from its start: 1.5 s.
 	reachTicks = 3
-	// openChecks is how many checks may be open. While they hang, a further check shows nothing.
+	// openChecks limits the checks that are open. While they hang, a further check shows nothing.
 	openChecks = 3
 	// hungTicks is how many ticks a check may be open before a worker counts as hung: 3.5 s. A
 	// worker dials for 0.75 s at most, and closes a silent connection after two seconds.
@@ -18,12 +18,13 @@ const (
 // A Reach is the result of the checks of an edge. The zero value does not reach the API server.
 //
 // Envoy gives a new connection to the worker with the fewest connections. So connections that are
-// opened together go to different workers only if all had equally many before. A worker that hangs
-// keeps its connections. Workers with fewer connections would get all further ones, so checks would
-// succeed and prove nothing. So all connections of a check stay open until each is answered. No
-// check is a proof while an earlier one was answered and is not closed, or while an older one has
-// been open for hungTicks: the other workers have closed their connections, and so have fewer. One
-// case is not noticed: a worker hangs between closing a connection and counting the close.
+// opened together go to different workers only if all workers had equally many connections before.
+// A worker that hangs keeps its connections. Workers with fewer connections would get all further
+// ones, so checks would succeed and prove nothing. So all connections of a check stay open until
+// each is answered. A check is no proof while an earlier check was answered and is not closed, or
+// while any check has been open for hungTicks. By then, the other workers have closed their
+// connections, and so have fewer. One case is not noticed: a worker hangs between closing a
+// connection and counting the close.
 type Reach struct {
 	// Reached: a recent check succeeded.
 	Reached bool
@@ -57,7 +58,7 @@ func (r Reach) Answered(began int) Reach { return r.with(began, true) }
 
 // Closed records that Envoy has closed each connection of the check that began at a tick. proof
 // reports whether this shows that the API server is reached. While it is not reached, only a check
-// of less than one tick is a proof: slow answers must not make the edge's level go up and down.
+// of less than one tick is a proof. Slow answers must not make the edge's level go up and down.
 func (r Reach) Closed(began int) (next Reach, proof bool) {
 	answered, late := r.open[began], r.tick-began
 	r.open = maps.Clone(r.open)

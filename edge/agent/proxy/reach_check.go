@@ -36,7 +36,7 @@ type checked struct {
 }
 
 // Run makes one check immediately, and then one every failover.Interval until ctx ends. It reports the start of each
-// check that succeeds, and once the zero time when none succeeded recently. See failover.Options.
+// check that succeeds. When no check succeeded recently, it reports the zero time once. See failover.Options.
 func (c ReachCheck) Run(ctx context.Context, report func(began time.Time)) {
 	hello := clientHello()
 	var r Reach

@@ -19,7 +19,8 @@ func envoyOfAll() []string {
 
 type named struct{ inEnvoy, inPlan string }
 
-// EnvoyMetrics returns the metrics in all that belong to n.
+// EnvoyMetrics selects metrics from parameter all: those of the backends and listeners of n, and
+// those of Envoy as a whole.
 func EnvoyMetrics(all []*dto.MetricFamily, n network.Network) []*dto.MetricFamily {
 	byName := map[string]*dto.MetricFamily{}
 	for _, f := range all {

@@ -147,8 +147,8 @@ func merged(of map[string][]*dto.MetricFamily) []*dto.MetricFamily {
 	return slices.SortedFunc(maps.Values(byName), func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 }
 
-// limited returns the families that fit into maxSeries, Envoy's last, since they have several series for each backend. It also
-// returns how many series do not fit.
+// limited returns the families that fit into maxSeries. Envoy's families come last, since they have several series for each
+// backend. tooMany counts the series that do not fit.
 func limited(all []*dto.MetricFamily) (out []*dto.MetricFamily, tooMany int) {
 	all, left := slices.Clone(all), maxSeries
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int {

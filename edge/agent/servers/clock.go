@@ -39,8 +39,8 @@ func whyNot(s ntp.State, err error) reported.ClockFault {
 
 // A ClockWatch is what is known about the clock. The zero ClockWatch knows nothing about it.
 type ClockWatch struct {
-	// wrong is when the clock became wrong. It ignores times below clockSteadyFor in which the clock was right. Zero:
-	// it is right. right is when it became right again. Zero: it is not.
+	// Field wrong is when the clock became wrong. It ignores times below clockSteadyFor in which the clock was right.
+	// Zero: it is right. Field right is when it became right again. Zero: it is not.
 	wrong, right time.Time
 }
 
@@ -66,9 +66,9 @@ func (w ClockWatch) Next(right bool, now time.Time) (next ClockWatch, steady boo
 	return w, now.Sub(w.wrong) >= clockSteadyFor
 }
 
-// FollowClock reads the clock every few seconds until ctx ends. It calls report at each change of why clients do
-// not follow the clock, zero if they do: immediately for a clock that was right from the start, and otherwise once
-// the state lasts.
+// FollowClock reads the clock every few seconds until ctx ends. It calls report with the reason why clients do not
+// follow the clock, zero if they do, at each change. It reports a clock that is right from the start immediately,
+// and any other state once that lasts.
 func FollowClock(ctx context.Context, clock ntp.Clock, log *slog.Logger, report func(why reported.ClockFault)) {
 	var w ClockWatch
 	var logged, told *reported.ClockFault

@@ -1,5 +1,5 @@
-// This file runs the NTP server of an edge while its address is admissible, also while the
-// clock is not synchronized: then it replies that it has no time.
+// This file runs the NTP server of an edge while its address is admissible. While the
+// clock is not synchronized, the server replies that it has no time.
 
 package servers
 

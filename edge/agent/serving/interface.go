@@ -129,8 +129,8 @@ func (i Interface) Believes(n network.Network) []problem.Cause {
 }
 
 // Lost returns the upstream DNS servers in client networks to which the kernel has no route on the
-// interface: any VM could answer for them. While the routes are unknown, these are all such servers.
-// Outside of a pod, there are none: routes are the user's.
+// interface: any VM could answer for them. While the routes are unknown, it returns all upstream DNS
+// servers in client networks. Outside of a pod, there are none: routes are the user's.
 func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 	if len(n.ClientNetworks) == 0 || len(n.DNS.Upstreams.Servers) == 0 || !i.InPod {
 		return nil
@@ -150,8 +150,8 @@ func (i Interface) Lost(n network.Network) (servers []netip.AddrPort) {
 // maxVIPsAsked limits how many shared addresses the kernel is made to ask for.
 const maxVIPsAsked = 8
 
-// Askable returns the shared addresses of n and reported.Controls(n), if the kernel can ask for
-// them from an address that edges do not answer. from is that address.
+// Askable returns the shared addresses of n and reported.Controls(n), if the kernel can ask for them from
+// an address that edges do not answer. Result from is that address.
 func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from netip.Addr) {
 	s, err := i.snapshot()
 	if err != nil || !i.InPod || !s.VerifiesSources {
@@ -165,7 +165,8 @@ func (i Interface) Askable(n network.Network) (addresses []netip.Addr, from neti
 	if from = s.AddressOutside(n.CIDR); !from.IsValid() || len(addresses) == 0 {
 		return nil, from
 	}
-	// If arp_announce is above 0, the kernel asks from the edge address, and the peer answers such a request.
+	// If arp_announce is above 0, the kernel asks from the edge address, and the peer answers a request from
+	// there.
 	if level, err := device.IPv4Setting("/", i.Name, "arp_announce"); err != nil || level > 0 {
 		return nil, from
 	}

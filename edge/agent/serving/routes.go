@@ -1,4 +1,4 @@
-// This file decides whether an edge cannot reach destinations on the pod network, since the kernel
+// This file decides which destinations on the pod network an edge cannot reach. Either the kernel
 // routes them to the network's device, or the edge holds the address itself. It also decides which
 // client networks the edge does not reach. The plan does not know the node, so the edge checks its
 // own routes.
@@ -19,17 +19,18 @@ import (
 // every destination counts as reachable.
 type Routes struct{ device.Snapshot }
 
-// missingClientRoutes returns the client networks of n to which the kernel has no route on device, in
-// their order. Packets to these networks take another route, or the kernel looks for the host on the
-// network itself.
+// missingClientRoutes returns the client networks of n to which the kernel has no route through the
+// interface in parameter on, in their order. Packets to these networks take another route, or the
+// kernel looks for the host on the network itself.
 func (r Routes) missingClientRoutes(n network.Network, on string) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(n.ClientNetworks), func(p netip.Prefix) bool {
 		return slices.ContainsFunc(r.Snapshot.Routes, func(x device.Route) bool { return x.To == p && x.Device == on })
 	})
 }
 
-// CutOff returns nil if all places, by the first address of their prefix, are reachable without n's
-// device, and not held by the edge. The error lists the others and the fix.
+// CutOff returns nil if all places are reachable without n's device, and the edge does not hold
+// their addresses. Of each place, it checks the first address of the prefix. The error lists the
+// others and the fix.
 func (r Routes) CutOff(n network.Network, device string, places ...network.ReservedDestination) error {
 	var errs []error
 	for _, p := range places {

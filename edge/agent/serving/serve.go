@@ -1,6 +1,6 @@
-// Package serving decides when one server of an edge serves: whether the interface, its addresses and the kernel's
-// routes admit it, and what missing answers mean. This file runs a server while it may serve, and keeps the reason
-// while it does not.
+// Package serving decides when one server of an edge serves. It decides whether the interface, its addresses and
+// the kernel's routes admit the server, and what missing answers mean. This file runs a server while it may serve,
+// and keeps the reason while it does not.
 package serving
 
 import (

@@ -35,8 +35,8 @@ func UntilMoved(ctx context.Context, source *inforce.Source, at func() netip.Add
 	return moved, stop, here
 }
 
-// AtEach calls do once before it returns, and then in a goroutine after each change of one of
-// triggers, until ctx ends.
+// AtEach calls function do once before it returns, and then in a goroutine after each change of one
+// of triggers, until ctx ends.
 func AtEach(ctx context.Context, triggers Triggers, do func()) {
 	changed := triggers.Wait()
 	do()

@@ -28,12 +28,12 @@ type Hosts []Host
 type Host struct {
 	reported.UsedAddress
 	last time.Time
-	// by are the VMs that named the host. A true server is named by several VMs.
+	// Field by has the VMs that named the host. A true server is named by several VMs.
 	by []string
 }
 
-// Note records a host that a VM named, or the edge itself for an empty witness, and reports
-// whether it is new. If there are too many hosts, the least credible one is dropped.
+// Note records a host, and reports whether it is new. witness is the VM that named the host.
+// Empty: the edge itself saw it. If there are too many hosts, the least credible one is dropped.
 func (s Hosts) Note(u reported.UsedAddress, witness string, now time.Time) (out Hosts, isNew bool) {
 	out = slices.Clone(s)
 	i := slices.IndexFunc(out, func(x Host) bool { return x.Address == u.Address && (u.MAC == "" || x.MAC == u.MAC) })

@@ -20,15 +20,15 @@
 // # What is measured
 //
 // The gap of a VM is the longest time during which no new connection works although an edge could
-// carry it. A VM connects all the time. The cuts of a VM are the resets of its long connection: its
-// packets reach a kernel that does not know the connection, or its Envoy ends. A connection whose
-// packets reach nothing stalls, which is not a cut.
+// carry it. A VM connects all the time. The cuts of a VM are the resets of its long connection. A
+// reset comes when its packets reach a kernel that does not know the connection, or when its Envoy
+// ends. A connection whose packets reach nothing stalls, which is not a cut.
 //
 // # What is left out
 //
 // Loss below 100 % hits heartbeats, ARP, probes and announcements, but not the VM's own
-// connections: TCP repeats what is lost, and decisions do not change that. DHCP, names, routes
-// and the plan are left out. So are switches that learn late, announcements that a kernel makes
-// when it starts (except in one fault), and answers of a router with proxy ARP. Processes take no
-// time unless a fault stops them. Hosts on the VLAN are honest.
+// connections. TCP repeats what is lost, and decisions do not change that. DHCP, names, routes
+// and the plan are left out. So are switches that learn late, answers of a router with proxy ARP,
+// and announcements of a kernel that starts (except in one fault). Processes take no time unless
+// a fault stops them. Hosts on the VLAN are honest.
 package simulation

@@ -15,28 +15,28 @@
 //
 // # What it does not decide
 //
-// Two pairs that served before they heard each other both continue, and both report it: they share no clock and no Lease that
+// If two pairs served before they heard each other, both pairs continue, and report it. They share no clock and no Lease that
 // could decide. With one edge for each network there are no heartbeats, so no twin is noticed. Edges of a release that names
 // no owner count as pods of the same cluster.
 //
 // # What a hostile VM can do
 //
-// A VM that sends from an edge address may pretend to be a twin, without forged ARP: a message every 30 s keeps edges that both
-// start from serving. An edge that has served, or whose peer has, only reports the twin. A twin need not prove that it hears this
-// edge: twins may hear each other in one direction only, because the kernel may send to its own peer. docs/security.md compares
-// this with forged ARP.
+// A VM that sends from an edge address may pretend to be a twin, without forged ARP. If both edges start, a message every 30 s
+// keeps them from serving. An edge that has served, or whose peer has, only reports the twin. A twin need not prove that it hears
+// this edge. Twins may hear each other in one direction only, because the kernel may send to its own peer. docs/security.md
+// compares this with forged ARP.
 package twins
 
 import "net"
 
 const (
-	// kept is for how many heartbeat intervals a twin is remembered after its last message. called is the
-	// number of intervals from one call of a silent twin to the next.
+	// Constant kept is the number of heartbeat intervals for which a twin is remembered after its last message. Constant called is
+	// the number of intervals from one call of a silent twin to the next.
 	kept   = 60
 	called = 20
 	// replaced is for how many intervals a twin must be silent until another pod of its pair replaces it.
 	replaced = 3
-	// settled is the number of intervals in a row that an edge must serve before it no longer yields.
+	// Constant settled is the number of intervals in a row that an edge must serve before it no longer yields.
 	settled = 6
 )
 
@@ -59,7 +59,7 @@ func isMAC(s string) bool {
 	return err == nil && len(mac) == 6 && mac.String() == s
 }
 
-// IsTwin reports whether c and of name different owners.
+// IsTwin reports whether c and parameter of name different owners. It returns false if an owner is unknown.
 func (c Claim) IsTwin(of Claim) bool { return c.Owner != "" && of.Owner != "" && c.Owner != of.Owner }
 
 // A Message is the part of a twin's heartbeat that this package reads.
@@ -76,14 +76,14 @@ type Message struct {
 // A State is what an edge knows about its twin. The zero State knows no twin.
 type State struct {
 	twin Message
-	// silent counts intervals since the twin's last message, ticks all intervals, and served those in a row in which
-	// this edge served.
+	// silent counts intervals since the twin's last message. ticks counts all intervals, and served those in a row in which this
+	// edge served.
 	silent, ticks, served int
 	// away counts intervals in a row in which an edge that had settled did not serve.
 	away int
 }
 
-// Tick returns the state after an interval. serves: VMs that send to this edge get an answer.
+// Tick returns the state after an interval. If serves is true, VMs that send to this edge get an answer.
 func (s State) Tick(serves bool) State {
 	s.silent, s.ticks = s.silent+1, s.ticks+1
 	switch {
@@ -118,8 +118,8 @@ func (s State) MAC() string {
 }
 
 // YieldsTo returns the MAC of the twin that this edge yields to, and the claim for its next heartbeats. The MAC is empty if
-// this edge does not yield. own is the last claim of this edge. peer is the claim of its peer, zero if the peer is not heard.
-// An edge waits for ten seconds at most for a twin that does not serve yet.
+// this edge does not yield. Parameter own is the last claim of this edge. Parameter peer is the claim of its peer, zero if
+// the peer is not heard. An edge waits for ten seconds at most for a twin that does not serve yet.
 func (s State) YieldsTo(own, peer Claim) (mac string, claim Claim) {
 	own.Incumbent, own.Outdone = s.served >= settled, ""
 	first := s.twin.Owner < own.Owner && (!s.twin.Idle || s.ticks <= called)
