@@ -1,5 +1,5 @@
-// This file probes an address before the server offers it to a client that did not have it, and before it accepts a
-// DECLINE (RFC 2131 section 3.1; compare RFC 5227). Other messages do not wait for probes.
+// This file probes an address before the server offers it to a client that did not have it (RFC 2131 section 3.1;
+// compare RFC 5227). It also probes before the server accepts a DECLINE. Other messages do not wait for probes.
 
 package dhcp
 

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// writesPerMAC is how many writes, and how many reads, one MAC may cause in any writesWindow: one per second on
-	// average. A client that starts needs two at once, and a client that boots several times in a row a few more.
+	// writesPerMAC limits the writes that one MAC causes in any writesWindow, and separately its reads: one per
+	// second on average. A client that starts needs two at once, and a client that boots several times in a row a
+	// few more.
 	writesPerMAC = 4
 	writesWindow = recent.WroteFor / 2
-	// readsUnknown is how many reads of the store all unknown clients together may cause in any readsWindow. A read
+	// readsUnknown limits the reads of the store that all unknown clients together cause in any readsWindow. A read
 	// precedes each refusal.
 	readsUnknown = 40
 	readsWindow  = 20 * time.Second
@@ -34,7 +35,8 @@ const (
 // budgets are guarded by the server's mutex.
 type budgets struct {
 	writes, declines, informs recent.Budget
-	// reads limits the reads of the store for each MAC, and unknown those for all unknown clients together.
+	// Field reads limits the reads of the store for each MAC, and field unknown those for all unknown clients
+	// together.
 	reads   recent.Budget
 	unknown recent.Allowance
 	lines   recent.Lines
@@ -84,8 +86,8 @@ func (s *Server) afford(n network.Network, request *dhcpv4.DHCPv4, v reply.Verdi
 	return v, ""
 }
 
-// believes reports whether a DECLINE is accepted: its client sent only a few recently, few addresses of the
-// range are in quarantine, and VMs do not need this address. The caller holds the lock.
+// believes reports whether a DECLINE is accepted. Its client must have sent only a few recently, few addresses
+// of the range may be in quarantine, and VMs must not need this address. The caller holds the lock.
 func (s *Server) believes(n network.Network, v reply.Verdict, now time.Time) bool {
 	if !s.budgets.declines.Spend(v.MAC, 1, declinesPerMAC, declinesWindow, now) {
 		return false

@@ -40,7 +40,8 @@ func (s *Server) inUse(n network.Network, k reply.Known, now time.Time) func(net
 }
 
 // spare returns how many more addresses of the range may be withheld because hosts without a lease use
-// them: a tenth of the range, minus lost, but none that VMs need. The caller holds the lock.
+// them. The limit is a tenth of the range, at least one, minus parameter lost. Addresses that VMs need
+// are not withheld. The caller holds the lock.
 func (s *Server) spare(n network.Network, k reply.Known, lost int) int {
 	left := max(1, n.DHCP.Range.Size()/lostShare) - lost
 	if k.PoolRemaining != nil {

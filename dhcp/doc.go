@@ -37,30 +37,29 @@
 //
 // # Assignment
 //
-// A VM keeps its address, known from a lease or from KubeVirt, before any address is
-// assigned. So the server assigns nothing until it has read leases and VMs. Unknown
-// clients get the addresses that are not reserved for VMs (reply.PoolRemaining). A lease is
-// deleted one day after its address became free. The address of a VM is free once the VM
-// has been gone for five minutes (reply.VMs.Gone), but is assigned only if no other address is free. A VM with a
-// new MAC inherits the address of its previous MAC.
+// A VM keeps its address, known from a lease or from KubeVirt, before any address is assigned. So the server
+// assigns nothing until it has read leases and VMs. Unknown clients get the addresses that are not reserved for
+// VMs (reply.PoolRemaining). A lease is deleted one day after its address became free. The address of a VM is
+// free once the VM has been gone for five minutes (reply.VMs.Gone). It is assigned only if no other address is
+// free. A VM with a new MAC inherits the address of its previous MAC.
 //
 // # Limits
 //
-// The messages of one MAC cause at most four writes in any four seconds, and put at most
-// three addresses into quarantine in any hour (budget.go). A MAC without writes left still gets
-// the lease that this edge wrote for it a moment ago. MACs are easily forged, so limits apply to all MACs
-// together, too: at most a tenth of the range is in quarantine, and no address that VMs need.
-// A client with a lease can always renew it.
+// The messages of one MAC cause at most four writes in any four seconds, and put at most three addresses
+// into quarantine in any hour (budget.go). A MAC without writes left still gets the lease that this edge
+// wrote for it a moment ago. MACs are easily forged, so limits apply to all MACs together, too. At most a
+// tenth of the range is in quarantine, and no address that VMs need. A client with a lease can always
+// renew it.
 //
 // # Without privileges
 //
-// The server has no raw socket. So a reply to a client without an address goes to 255.255.255.255,
-// even if the client did not set the broadcast flag (RFC 2131 section 4.1). Clients accept this.
+// The server has no raw socket. So a reply to a client without an address goes to 255.255.255.255, even without
+// the broadcast flag (RFC 2131 section 4.1). Clients accept this.
 //
 // # Addresses in use
 //
-// Before a client is offered an address that it did not have, the server checks through
-// the kernel's ARP whether a host uses the address (RFC 2131 section 3.1, ask.go). An
-// offer waits up to 200 ms for answers; offers wait in parallel. A client that detects a
-// conflict later sends DHCPDECLINE.
+// Before a client is offered an address that it did not have, the server checks whether
+// a host uses the address (RFC 2131 section 3.1, ask.go). It checks through the kernel's
+// ARP. An offer waits up to 200 ms for answers; offers wait in parallel. A client that
+// detects a conflict later sends DHCPDECLINE.
 package dhcp

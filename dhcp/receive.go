@@ -178,7 +178,7 @@ func (s *Server) mayInform(v reply.Verdict) bool {
 	return s.budgets.informs.Spend(v.MAC, 1, informsPerMAC, informsWindow, now) && s.informs.AllowN(now, 1)
 }
 
-// addressedTo reports whether to is the server identifier of n, or a broadcast address.
+// addressedTo reports whether address to is the server identifier of n, or a broadcast address.
 func addressedTo(n network.Network, to netip.Addr) bool {
 	return to == n.DHCP.ServerID || to == reply.Everyone || to == reply.Broadcast(n.CIDR)
 }

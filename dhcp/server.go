@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// maxQueued is how many messages can wait for the server, enough for many VMs that start together.
+	// maxQueued limits the messages that wait for the server. It is enough for many VMs that start together.
 	maxQueued = 2048
-	// maxWriting is how many leases may be written at one time.
+	// maxWriting limits the leases that are written at one time.
 	maxWriting = 1024
-	// maxRemoving is how many leases may be removed at one time. Further ones are left to expire.
+	// maxRemoving limits the leases that are removed at one time. Further ones are left to expire.
 	maxRemoving = 256
-	// tries is how often one message is decided at most, while other writers keep changing the address.
+	// Constant tries is how often one message is decided at most, while other writers keep changing the address.
 	tries = 4
-	// again is the interval at which late leases (Server.late) are written again.
+	// Constant again is the interval at which late leases (Server.late) are written again.
 	again = recent.FailedFor
 )
 
@@ -49,11 +49,11 @@ type Server struct {
 	// now; it is called for each message. Nil: this edge replies to all messages.
 	Edge       int
 	PeerServes func() bool
-	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: there is no such
-	// pod.
+	// Yields reports whether a younger pod has this edge's number. It is called for each message. Nil: no younger pod
+	// has it.
 	Yields func() bool
 	// OtherServer is called for each message in which a VM of the cluster chooses another DHCP server. It must return
-	// immediately. Nil: such messages are only counted.
+	// immediately. Nil: the messages are only counted.
 	OtherServer func(vm string, server netip.Addr)
 	// Discovered is called for each DHCPDISCOVER of a VM of the cluster whose MAC has no lease, not even an expired one.
 	// It must return immediately. Nil: they are only counted.
@@ -89,8 +89,8 @@ type Server struct {
 	trouble   trouble
 	conflicts conflicts
 	failed    recent.Failed
-	// late holds renewals that were granted and are not written yet. Replies ignore them: only written leases allow
-	// promises to clients. It is kept when the sockets are reopened.
+	// Field late holds renewals that were granted and are not written yet. Replies ignore them: only written leases
+	// allow promises to clients. It is kept when the sockets are reopened.
 	late leases.Table
 }
 
@@ -183,7 +183,7 @@ func (s *Server) Alive() error {
 	return nil
 }
 
-// every calls do at the interval d until ctx ends.
+// every calls function do at the interval d until ctx ends.
 func every(ctx context.Context, d time.Duration, do func()) {
 	tick := time.NewTicker(d)
 	defer tick.Stop()

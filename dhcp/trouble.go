@@ -83,8 +83,8 @@ func (s *Server) replace(ctx context.Context, was, next network.Lease) error {
 	return err
 }
 
-// wrote records err, the result of a write at now. was is the lease that the write replaced, zero if the
-// written lease is new.
+// wrote records err, the result of a write at now. Parameter was is the lease that the write replaced,
+// zero if the written lease is new.
 func (t *trouble) wrote(was network.Lease, err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Server) Report(now time.Time) (reported.DHCPReport, reported.PoolUse) {
 	}, pool
 }
 
-// withDeclined adds to out the addresses of the pool that clients declined.
+// withDeclined adds to parameter out the addresses of the pool that clients declined.
 func (s *Server) withDeclined(out []reported.UsedAddress, pool reported.PoolUse, now time.Time) []reported.UsedAddress {
 	if pool.Declined == 0 {
 		return out

@@ -14,7 +14,7 @@ const standstill = time.Second
 // A watch tracks how long the server has been processing the current message. It reads the monotonic clock.
 type watch struct {
 	began time.Time
-	// since is when processing of the message started, in nanoseconds after began. 0: the server
+	// since is when processing of the message started, in nanoseconds after the time began. 0: the server
 	// waits for one.
 	since atomic.Int64
 }

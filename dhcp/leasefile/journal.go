@@ -35,7 +35,7 @@ type change struct {
 type journal struct {
 	dir  string
 	file *os.File
-	// size is the length of all durable lines in bytes. first is the length of the lines that newJournal wrote.
+	// size is the length of all durable lines in bytes. Field first is the length of the lines that newJournal wrote.
 	size, first int64
 	// torn: after size there may be lines of a failed write. unnamed: the renaming of the file may not be durable yet.
 	torn, unnamed bool

@@ -37,7 +37,7 @@ type Store struct {
 	changed  sync.Cond
 	// version numbers the applied changes. It distinguishes equal leases that were written at different times.
 	version atomic.Uint64
-	// next are the changes that wait for the disk. Nil: none.
+	// Field next has the changes that wait for the disk. Nil: none.
 	next *batch
 }
 

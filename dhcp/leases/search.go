@@ -66,7 +66,7 @@ func (p pages) remove(a netip.Addr) {
 	}
 }
 
-// Unassigned returns the first IPv4 address from first through last that has no lease.
+// Unassigned returns the lowest IPv4 address in [first, last] that has no lease.
 func (t *Table) Unassigned(first, last netip.Addr) (netip.Addr, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -88,8 +88,8 @@ func (t *Table) Unassigned(first, last netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// Free returns the first IPv4 address from first through last with a lease that is free at now, as
-// network.Lease.Free defines it for a VM that exists.
+// Free returns the lowest IPv4 address in [first, last] with a lease that is free at now. See
+// network.Lease.Free, for a VM that exists.
 func (t *Table) Free(first, last netip.Addr, now time.Time, leaseTime time.Duration) (netip.Addr, bool) {
 	client, quarantine := limits(now, leaseTime)
 	var found netip.Addr
@@ -105,8 +105,8 @@ func (t *Table) Free(first, last netip.Addr, now time.Time, leaseTime time.Durat
 	return found, found.IsValid()
 }
 
-// Taken returns how many IPv4 addresses from first through last have a lease that is not free at
-// now, and how many of these are in quarantine.
+// Taken counts the IPv4 addresses in [first, last] with a lease that is not free at now, and those
+// of them that are in quarantine.
 func (t *Table) Taken(first, last netip.Addr, now time.Time, leaseTime time.Duration) (taken, quarantined int) {
 	client, quarantine := limits(now, leaseTime)
 	t.each(first, last, func(_ uint64, ends []end) bool {
@@ -136,9 +136,9 @@ func (e end) over(client, quarantine end) bool {
 	return e <= client
 }
 
-// each calls f for each page of the addresses from first through last, in order, until f returns
-// false. f gets the number of an address, and the ends of the leases from this address on. The read
-// lock is held.
+// each calls f for each page of the addresses in [first, last], in order, until f returns false. f
+// gets the number of an address, and the ends of the leases from this address on. The read lock is
+// held.
 func (t *Table) each(first, last netip.Addr, f func(n uint64, ends []end) bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

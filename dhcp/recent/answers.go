@@ -21,8 +21,8 @@ const (
 	shownFor = time.Hour
 	// maxHosts is how many answers of hosts are remembered, maxSilent how many probes without an answer.
 	maxHosts, maxSilent = 256, 4096
-	// All answers of a MAC for more than answersPerMAC addresses are ignored: a router with proxy ARP answers for all
-	// addresses without having them.
+	// If a MAC answers for more than answersPerMAC addresses, all its answers are ignored. A router with proxy ARP answers
+	// for all addresses without having them.
 	answersPerMAC = 8
 )
 
@@ -82,7 +82,8 @@ func (c *Answers) Known(a netip.Addr, now time.Time) bool {
 }
 
 // InUse returns the MAC of the host that answered for a recently. spared reports whether a must not be offered even if
-// no other address is free. While more hosts answered than limit returns, no address is spared.
+// no other address is free. If the answer is not proven, or if there are more recent answers than function limit
+// returns, a is not spared.
 func (c *Answers) InUse(a netip.Addr, now time.Time, limit func() int) (mac string, spared bool) {
 	x, ok := c.hosts[a]
 	if !ok || !x.counts(now) {

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// A message with a new transaction is a retry if it comes at least secondTry after the first one. seriesGap
+	// If a message with a new transaction comes at least secondTry after the first one, it is a retry. seriesGap
 	// is the longest time between two tries. Clients retry after two to four seconds.
 	secondTry, seriesGap = time.Second, 10 * time.Second
 	// heardFor is the minimum time for which a question is remembered.
 	heardFor = 30 * time.Second
-	// maxHeard is how many questions are remembered in each such period.
+	// maxHeard is how many questions are remembered in each period of heardFor.
 	maxHeard = 4096
 )
 

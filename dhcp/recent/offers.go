@@ -11,7 +11,7 @@ import (
 const (
 	// offerTime is how long an offer is remembered at least, unless its client gets the lease.
 	offerTime = 10 * time.Second
-	// maxOffers is how many offers are remembered in each such period.
+	// maxOffers is how many offers are remembered in each period of offerTime.
 	maxOffers = 4096
 )
 

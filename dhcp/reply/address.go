@@ -51,10 +51,10 @@ func (c client) reservation() netip.Addr {
 	return netip.Addr{}
 }
 
-// address returns the address for this client: its current address if the plan permits that (of several, the
-// hint), else its reservation, else the hint (option 50 or ciaddr), else an address of the range that
-// depends on its MAC. A reservation is ignored while another client uses its address. False: no address is
-// available.
+// address returns the address for this client: its current address if the plan permits that. Of several,
+// the hint (option 50 or ciaddr) selects one. Else the client gets its reservation, else the hint, else an
+// address of the range that depends on its MAC. A reservation is ignored while another client uses its
+// address. False: no address is available.
 func (c client) address(hint netip.Addr) (netip.Addr, bool) {
 	if hint.IsValid() && c.holds(hint) && c.keeps(hint) {
 		return hint, true
@@ -95,7 +95,7 @@ func (c client) own() netip.Addr {
 	return c.inherited()
 }
 
-// inherited returns the address of the VM's former MAC: KubeVirt gives a VM a new MAC at a restart, and a
+// inherited returns the address of the VM's former MAC. KubeVirt gives a VM a new MAC at a restart, and a
 // node whose address changes is lost to its cluster. Zero: none.
 func (c client) inherited() netip.Addr {
 	if c.vm == "" || !c.known.Complete {
@@ -135,7 +135,7 @@ func (c client) permitted(a netip.Addr) bool {
 }
 
 // keeps reports whether the plan permits this client to keep its address a. A VM also keeps an address
-// outside the range, since it may be older than oooi or the range: a node whose address changes is lost to
+// outside the range, since it may be older than oooi or the range. A node whose address changes is lost to
 // its cluster. An unknown client does not, since the address may belong to another server's pool. Each
 // client keeps only addresses that it is allowed to have. A client whose reservation is free keeps only the
 // reserved address.
@@ -179,7 +179,7 @@ func (c client) available(a netip.Addr) bool {
 		if l.MAC == c.mac {
 			return true
 		}
-		// A declined address is in quarantine, but not for the VM that uses it according to KubeVirt: another
+		// A declined address is in quarantine, but not for the VM that uses it according to KubeVirt. Another
 		// client declined it, or the VM was mistaken.
 		mistaken := l.MAC == "" && c.vm != "" && c.reported == a
 		if !mistaken && !c.inherits(l) && !l.Free(c.now, c.leaseTime(), c.gone(l)) {

@@ -33,8 +33,8 @@ type Sent struct {
 
 // Defers reports whether edge leaves request to its peer, or to a younger pod with the same number.
 //
-// The edges share DISCOVER, REQUEST and INFORM, which clients retry. Both process a DECLINE:
-// a client does not repeat it, so it would be lost if only a failed edge processed it.
+// The edges share DISCOVER, REQUEST and INFORM, which clients retry. Both edges process a DECLINE: a
+// client does not repeat it, so it would be lost if only a failed edge processed it.
 func Defers(n network.Network, edge int, request *dhcpv4.DHCPv4, s Sent) bool {
 	switch request.MessageType() {
 	case dhcpv4.MessageTypeDiscover, dhcpv4.MessageTypeRequest, dhcpv4.MessageTypeInform:

@@ -87,7 +87,7 @@ func appendOption(out []byte, o option) []byte {
 	return out
 }
 
-// optionsLength returns the encoded length of all in bytes, without the end option.
+// optionsLength returns the encoded length of parameter all in bytes, without the end option.
 func optionsLength(all dhcpv4.Options) int {
 	sum := 0
 	for code, value := range all {

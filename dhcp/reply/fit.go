@@ -1,5 +1,5 @@
-// This file packs options into a reply, and decides which are left out if the client's
-// packet is too small (RFC 2132 sections 9.3 and 9.10, RFC 3396).
+// This file packs options into a reply, as RFC 2132 sections 9.3 and 9.10 and RFC 3396 define. It
+// decides which are left out if the client's packet is too small.
 
 package reply
 
@@ -36,8 +36,8 @@ var needed = [...]uint8{
 
 // fill adds options of the plan to m: those that the client requests (option 55), or all if the
 // request has no option 55. Needed options come first, the others in the client's order, as long as
-// they fit (option 57). Options that do not fit go into the fields file and sname (option 52), if
-// fewer are left out that way. It returns the options that do not fit at all.
+// they fit (option 57). If fewer are left out that way, options that do not fit go into the fields
+// file and sname (option 52). It returns the options that do not fit at all.
 func fill(m, request *dhcpv4.DHCPv4, may offers) (left []uint8) {
 	size := leastMessage
 	if most, err := request.MaxMessageSize(); err == nil {
@@ -142,7 +142,7 @@ func used(field string, value byte) byte {
 	return value
 }
 
-// subset reports whether all contains each element of some.
+// subset reports whether parameter all contains each element of parameter some.
 func subset(some, all []uint8) bool {
 	return !slices.ContainsFunc(some, func(code uint8) bool { return !slices.Contains(all, code) })
 }

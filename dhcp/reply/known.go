@@ -21,13 +21,13 @@ type Leases interface {
 	OfVM(name string) []network.Lease
 	// OfVMs returns the leases of all VMs for whose names selected returns true, in no order.
 	OfVMs(selected func(name string) bool) []network.Lease
-	// Unassigned returns the first address from first through last that has no lease.
+	// Unassigned returns the lowest address in [first, last] that has no lease.
 	Unassigned(first, last netip.Addr) (netip.Addr, bool)
-	// Free returns the first address from first through last with a lease that is free at
-	// now (network.Lease.Free, for a VM that exists).
+	// Free returns the lowest address in [first, last] with a lease that is free at now
+	// (network.Lease.Free, for a VM that exists).
 	Free(first, last netip.Addr, now time.Time, leaseTime time.Duration) (netip.Addr, bool)
-	// Taken returns how many addresses from first through last have a lease that is not
-	// free at now, and how many of these are in quarantine.
+	// Taken counts the addresses in [first, last] with a lease that is not free at now, and those
+	// of them that are in quarantine.
 	Taken(first, last netip.Addr, now time.Time, leaseTime time.Duration) (taken, quarantined int)
 }
 

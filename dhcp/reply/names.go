@@ -54,8 +54,8 @@ func clientName(sent []byte, vm string, served bool) []byte {
 const (
 	// longestLabel is the longest label in bytes (RFC 1035 section 2.3.4).
 	longestLabel = 63
-	// A pointer has two bytes: two bits that are set, and the offset of a label from the start of
-	// the list (RFC 1035 section 4.1.4).
+	// A pointer has two bytes. They hold two bits that are set, and the offset of a label from the start
+	// of the list (RFC 1035 section 4.1.4).
 	pointer       = 0xc0
 	farthestLabel = 1<<14 - 1
 )

@@ -148,8 +148,8 @@ func (x exchange) renewing() Verdict {
 }
 
 // rebooting decides about a client that remembers an address (INIT-REBOOT). If edges share the store, a write
-// proves that the lease still exists. An edge that is cut off grants the leases it knows, if its peer does
-// not serve (Defers).
+// proves that the lease still exists. If its peer does not serve (Defers), an edge that is cut off grants the
+// leases that it knows.
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
 		return x.refuse(x.asked, "this address belongs to another network")
@@ -316,10 +316,10 @@ func (x exchange) blank(t dhcpv4.MessageType) *dhcpv4.DHCPv4 {
 	return m
 }
 
-// to returns the destination of a reply: the relay, the client's address, or broadcast, as for each NAK.
-// Without a raw socket, only broadcast reaches a client without an address. Only a client that renews,
-// rebinds or sends INFORM has one: ciaddr in other messages, where RFC 2131 table 5 requires zero, is
-// ignored.
+// to returns the destination of a reply: the relay if there is one, else the client's address, else
+// broadcast. Without a relay, each NAK is broadcast. Without a raw socket, only broadcast reaches a
+// client without an address. Only a client that renews, rebinds or sends INFORM has an address: ciaddr
+// in other messages, where RFC 2131 table 5 requires zero, is ignored.
 func (x exchange) to(m *dhcpv4.DHCPv4) netip.AddrPort {
 	relay, kind := Addr(x.request.GatewayIPAddr), x.request.MessageType()
 	uses := kind == dhcpv4.MessageTypeInform || kind == dhcpv4.MessageTypeRequest && !x.request.Options.Has(dhcpv4.OptionServerIdentifier)

@@ -1,5 +1,5 @@
-// This file searches the range for an address for a client without one, in an index of the leases: the time does not depend
-// on how full the range is.
+// This file searches the range for an address for a client without one. It uses an index of the leases, so the time does
+// not depend on how full the range is.
 
 package reply
 
@@ -20,8 +20,8 @@ const maxProbes = 1 << 16
 // so many offers that a search without a limit would take milliseconds.
 const maxPassed = 1024
 
-// probe searches the range, from a start that depends on the MAC. It prefers addresses without a lease, then those with an
-// expired lease, then those of VMs that are gone, then those that were offered to another client.
+// probe searches the range, from a start that depends on the MAC. It prefers addresses in this order: without a lease,
+// with an expired lease, of VMs that are gone, offered to another client.
 func (c client) probe() (netip.Addr, bool) {
 	parts := c.parts()
 	var offered netip.Addr
@@ -52,7 +52,8 @@ func (c client) probe() (netip.Addr, bool) {
 	return a, a.IsValid()
 }
 
-// ofGoneVM returns the first address of parts whose VM is gone, and the first such one that was offered to another client.
+// ofGoneVM returns two addresses of parts whose VM is gone. Result free is the first one that was not offered to another
+// client. Result offered is the first one before it that was.
 func (c client) ofGoneVM(parts []network.Range) (free, offered netip.Addr) {
 	all := c.known.goneVMs()
 	for _, p := range parts {

@@ -45,7 +45,7 @@ const (
 	Declined Outcome = "declined"
 	// DeclineIgnored: the VM uses the address according to KubeVirt or to ARP, or too many addresses were declined.
 	DeclineIgnored Outcome = "decline-ignored"
-	// ReleaseIgnored: RFC 2131 section 4.3.4 would end the lease, but any host can send a DHCPRELEASE with the MAC of a VM, and
+	// ReleaseIgnored: RFC 2131 section 4.3.4 would end the lease. But any host can send a DHCPRELEASE with the MAC of a VM, and
 	// another client could get the VM's address. The lease expires instead.
 	ReleaseIgnored Outcome = "release-ignored"
 	// NotHeld: the client declines an address that it does not have, or sends INFORM from outside the network.

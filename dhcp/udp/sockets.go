@@ -59,8 +59,8 @@ func (s Sockets) Close() {
 
 func (s Sockets) all() []*net.UDPConn { return append([]*net.UDPConn{s.direct}, s.broadcast...) }
 
-// share returns a filter for the messages of clients for which the last byte of the MAC, modulo all, is i. Socket 0
-// also gets all messages that are too short to have a MAC.
+// share returns a filter for the messages of clients for which the last byte of the MAC, modulo parameter all, is i.
+// Socket 0 also gets all messages that are too short to have a MAC.
 func share(i, all int) []bpf.Instruction {
 	const (
 		udpHeader = 8
@@ -121,7 +121,7 @@ func (r Receiver) Next() (Packet, error) {
 	return p, nil
 }
 
-// A Sender sends on one socket, from the service VIP: with the next-hop VIP as source, the kernel's ARP request
+// A Sender sends on one socket, from the service VIP. With the next-hop VIP as source, the kernel's ARP request
 // would move VMs to this edge.
 type Sender struct {
 	raw syscall.RawConn
