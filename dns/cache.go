@@ -99,8 +99,8 @@ func (c *cache) find(q question, now time.Time) (*entry, state) {
 	return nil, unknown
 }
 
-// store caches wire, the packed answer to q, for ttl. The answer uses the share of the client by. store returns how many
-// other answers it evicts.
+// store caches wire, the packed answer to q, for ttl. It uses the share of the client in parameter by. store returns how
+// many other answers it evicts.
 func (c *cache) store(q question, by shares.Client, wire []byte, ttl time.Duration, now time.Time) (lost int) {
 	return c.put(by, &entry{question: q, wire: wire, stored: now, expires: now.Add(ttl)})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxQuestions is how many questions may wait for upstreams at the same time. Equal questions share a socket.
+	// maxQuestions limits the questions that wait for upstreams at the same time. Equal questions share a socket.
 	maxQuestions = 512
 	// maxLarge is how many answers are fetched and sent over TCP at the same time. Each takes up to 5 MiB: 64 KiB of
 	// maximally compressed names, unpacked, copied and packed.
@@ -53,11 +53,11 @@ type flight struct {
 	key flightKey
 	// cache is the cache of the view when the flight began. A view that was replaced has another one.
 	cache *cache
-	// by is the client that asked first.
+	// Field by is the client that asked first.
 	by     shares.Client
 	ctx    context.Context
 	cancel context.CancelFunc
-	// waiting is how many clients wait. At 0, the flight is canceled.
+	// Field waiting counts the clients that wait. At 0, the flight is canceled.
 	waiting int
 	// answer is set before done is closed. Nil: no server answered.
 	done   chan struct{}
@@ -72,8 +72,8 @@ func newForwarder(u *Upstream, m *Metrics) *forwarder {
 	}
 }
 
-// setViews gives each view an equal part of the memory. New views, and those with keep false, start with an empty
-// cache.
+// setViews gives each view an equal part of the memory. New views, and those for which keep is false, start with an
+// empty cache.
 func (s *forwarder) setViews(keep map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,8 @@ func (s *forwarder) find(view string, q question) (*entry, state, time.Time) {
 	return nil, unknown, now
 }
 
-// ask returns the answer to r from upstreams, within seconds. The caller calls done after it has sent the answer.
+// ask returns the answer to r from upstreams, within seconds. The caller calls function done after it has sent the
+// answer.
 func (s *forwarder) ask(view string, c shares.Client, r *dns.Msg, tcp bool) (answer *dns.Msg, source by, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	answer, source = s.wait(ctx, flightKey{view, asksFor(r), "udp"}, c, r)
@@ -228,7 +229,8 @@ func (s *forwarder) join(k flightKey, c shares.Client, cancel context.CancelFunc
 	return f, h
 }
 
-// board is the part of join that needs the lock. The functions in lost end the wait of clients that lost their slots.
+// board is the part of join that needs the lock. The functions in result lost end the wait of clients that lost their
+// slots.
 func (s *forwarder) board(k flightKey, c shares.Client, cancel context.CancelFunc) (f *flight, h *shares.Holding[context.CancelFunc], lost []context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

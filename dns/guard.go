@@ -27,7 +27,7 @@ func newGuard(m *Metrics, log *slog.Logger) *guard {
 	return &guard{panics: m.Counter(metrics.DNSPanics).WithLabelValues(), log: log, often: rate.Sometimes{Interval: panicsEvery}}
 }
 
-// run reports whether do ended without a panic.
+// run reports whether function do ended without a panic.
 func (g *guard) run(do func()) (ok bool) {
 	defer func() {
 		if why := recover(); why != nil {

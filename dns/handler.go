@@ -97,9 +97,9 @@ func NewHandler(m *Metrics, o Options) *Handler {
 	return h
 }
 
-// Serve replaces the plan atomically. The edge has no route to the servers in lost, so they are not asked. The cache of
-// a view survives while the upstreams and their place, on the network or not, stay the same, and while no client of
-// another view moves to this one. Only one goroutine may call Serve at a time.
+// Serve replaces the plan atomically. The edge has no route to the servers in parameter lost, so they are not asked.
+// The cache of a view is dropped if the upstreams change, or if one of them moves to or from the network. It is also
+// dropped if a client of another view moves to this one. Only one goroutine may call Serve at a time.
 func (h *Handler) Serve(n network.Network, lost ...netip.AddrPort) {
 	old := h.serving.Load()
 	s := &serving{

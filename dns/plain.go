@@ -11,7 +11,7 @@ import (
 	"github.com/cldmnky/oooi/dns/answers"
 )
 
-// answer appends the answer to the packet b to out, and counts it. Nil: ServeDNS must answer.
+// answer appends to parameter out the answer to the packet b, and counts it. Nil: ServeDNS must answer.
 func (h *Handler) answer(client netip.Addr, b, out []byte, tcp bool) (answer []byte) {
 	if !h.guard.run(func() { answer = h.plain(client, b, out, tcp) }) {
 		return nil

@@ -21,15 +21,15 @@ const (
 	Sockets   = receivers + groups
 )
 
-// Offsets of the value from which the kernel chooses a socket: the last four bytes of the source MAC, or the IPv4 source
-// address for the pod network, where all packets have the same MAC.
+// Offsets of the value from which the kernel chooses a socket. It is the last four bytes of the source MAC. On the pod
+// network, where all packets have the same MAC, it is the IPv4 source address.
 const (
 	byMAC     = 0xffe00000 + 8
 	byAddress = 0xfff00000 + 12
 )
 
-// spread makes the kernel choose one of conns for each packet, from the value at offset by. It returns a socket to send
-// on for each of conns.
+// spread makes the kernel choose one of conns for each packet, from the value at the offset in parameter by. It returns
+// a socket to send on for each of conns.
 func spread(conns []*net.UDPConn, by uint32) ([]socket, error) {
 	program, err := bpf.Assemble(choose(by))
 	if err != nil {

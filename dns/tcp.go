@@ -15,8 +15,8 @@ import (
 const (
 	// maxConnections is the limit of TCP connections, each with a file descriptor.
 	maxConnections = 2000
-	// firstQuestion is how long a client may take to send the first question of a connection, idle each later
-	// one.
+	// firstQuestion is how long a client may take to send the first question of a connection, and idle the limit for
+	// each later question.
 	firstQuestion, idle = 3 * time.Second, 10 * time.Second
 	// writeTime is how long a client may take to accept an answer.
 	writeTime = 3 * time.Second

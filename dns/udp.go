@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxQueued is how many questions can wait for a worker.
+	// maxQueued limits the questions that wait for a worker.
 	maxQueued = 4096
 	// fewQuestions is how many questions of a client one socket answers in momentTime before it queues them.
 	fewQuestions, momentTime = 50, 10 * time.Millisecond
@@ -79,7 +79,8 @@ func (b *mailbox) close() {
 	b.filled.Broadcast()
 }
 
-// read reads questions from c, a socket of group, until ctx ends. It answers them through out, or queues them in to.
+// read reads questions from c, a socket of group, until ctx ends. It answers them through socket out, or queues them in
+// mailbox to.
 func (s *server) read(ctx context.Context, c *net.UDPConn, out socket, group uint8, to *mailbox) error {
 	data, buffer := make([]byte, maxQuestion+1), make([]byte, 0, answers.BufferSize)
 	recent, sender := recent{counts: map[shares.Client]int{}}, newSender()
@@ -118,8 +119,8 @@ type recent struct {
 	counts map[shares.Client]int
 }
 
-// few reports whether a client's question need not wait for its turn: in this momentTime, the client has asked at
-// most fewQuestions, or it is the only client that asked.
+// few reports whether a client's question need not wait for its turn. In this momentTime, the client must have asked at most
+// fewQuestions, or be the only client that asked.
 func (a *recent) few(c shares.Client, now time.Time) bool {
 	if age := now.Sub(a.since); age < 0 || age >= momentTime {
 		a.since = now

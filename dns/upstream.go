@@ -75,7 +75,7 @@ func NewUpstream(servers []netip.AddrPort, dialers []net.Dialer, m *Metrics, log
 	return u
 }
 
-// retire ends all probes, and after giveUp all questions. now are the servers of the next Upstream.
+// retire ends all probes, and after giveUp all questions. Parameter now has the servers of the next Upstream.
 func (u *Upstream) retire(now []netip.AddrPort) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -88,7 +88,7 @@ func (u *Upstream) retire(now []netip.AddrPort) {
 	time.AfterFunc(u.giveUp, u.stop)
 }
 
-// lose sets the servers to which the edge has no route now. These are not asked. A server with a route again counts as
+// lose sets the servers to which the edge has no route now. They are not asked. A server with a route again counts as
 // alive, until questions show otherwise.
 func (u *Upstream) lose(lost []netip.AddrPort) {
 	u.mu.Lock()
@@ -120,7 +120,7 @@ type outcome struct {
 	err    error
 }
 
-// ask returns the first answer over transport ("udp" or "tcp"), SERVFAIL and REFUSED only if no server has a better one.
+// ask returns the first answer over transport ("udp" or "tcp"). It prefers any other answer to SERVFAIL and REFUSED.
 func (u *Upstream) ask(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, u.giveUp)
 	defer cancel()
@@ -259,8 +259,8 @@ func (u *Upstream) probe(server int) {
 }
 
 // probes returns the questions of the next probe. The first probe asks for the root's servers, which each resolver knows.
-// After a miss, a probe also repeats the last question that the server answered (before), and questions of clients: the
-// server may drop questions for the root.
+// After a miss, a probe also repeats the last question that the server answered (result before), and questions of
+// clients. The server may drop questions for the root.
 func (u *Upstream) probes(server int) (before *question, all []question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -307,8 +307,8 @@ func (u *Upstream) answers(server int, q question) {
 	u.set(server, u.health[server].after(true))
 }
 
-// misses records that a server did not answer a probe, unless the server has answered another question since. before is
-// from probes.
+// misses records that a server did not answer a probe, unless the server has answered another question since. Parameter
+// before is from method probes.
 func (u *Upstream) misses(server int, before *question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package answers decides the answer to one question from the plan alone (RFC 1034 section 4.3.2, RFC 4592, RFC 2308),
-// and which upstream servers may be asked other questions. It does no I/O: it maps names to records, and question
-// packets to answer packets.
+// Package answers decides the answer to one question from the plan alone (RFC 1034 section 4.3.2, RFC 4592, RFC 2308).
+// It also decides which upstream servers may be asked other questions. It does no I/O: it maps names to records, and
+// question packets to answer packets.
 package answers
 
 import (

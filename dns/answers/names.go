@@ -40,7 +40,8 @@ type View struct {
 	// owners has the name for the PTR record of each address inside cidr that has an address
 	// record.
 	owners map[netip.Addr]string
-	// below is the domain of VMs' names from DHCP, with a dot before it. Empty: VMs have no names.
+	// Field below is the domain of VMs' names from DHCP, with a dot before it. Empty: VMs have no
+	// names.
 	below  string
 	serial uint32
 }

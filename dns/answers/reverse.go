@@ -14,8 +14,8 @@ import (
 const reverseRoot = "in-addr.arpa."
 
 // parseReverse returns the prefix of a reverse name, in lower case with trailing dot:
-// 192.168.100.0/24 for 100.168.192.in-addr.arpa. whole is false if some labels are not part
-// of an address.
+// 192.168.100.0/24 for 100.168.192.in-addr.arpa. Result whole is false if some labels are
+// not part of an address.
 func parseReverse(name string) (p netip.Prefix, whole, ok bool) {
 	rest, ok := strings.CutSuffix(name, "."+reverseRoot)
 	if !ok {
@@ -71,9 +71,9 @@ func inside(cidr, p netip.Prefix) bool {
 	return p.Bits() >= cidr.Bits() && cidr.Contains(p.Addr())
 }
 
-// pointer answers a reverse name of the network with the VM's name, without a domain: a VM
-// without a host name may adopt it (NetworkManager does), and its node must have the VM's
-// name.
+// pointer answers a reverse name of the network with the VM's name, without a domain. A VM
+// without a host name may adopt the name (NetworkManager does), and its node must have the
+// VM's name.
 func (v *View) pointer(name string, kind uint16, p netip.Prefix, whole bool, vms VMs) Reply {
 	if name == v.reverse[0].Header().Name && (kind == dns.TypeSOA || kind == dns.TypeANY) {
 		return Reply{Answer: v.reverse}

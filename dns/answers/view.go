@@ -41,8 +41,8 @@ func (vs Views) For(client netip.Addr) *View {
 	return best
 }
 
-// Keeps reports whether next, a view of the next plan, may keep the cache of the view of vs with the same name. It may not if
-// a client moves to next from another view: this client would see answers that other clients asked for.
+// Keeps reports whether parameter next, a view of the next plan, may keep the cache of the view of vs with the same name. If
+// a client moves from another view to view next, next may not: this client would see answers that other clients asked for.
 func (vs Views) Keeps(next *View) bool {
 	i := slices.IndexFunc(vs, func(w *View) bool { return w.name == next.name && !w.ownNamesOnly })
 	return i >= 0 && !slices.ContainsFunc(next.clients, func(p netip.Prefix) bool {

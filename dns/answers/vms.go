@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// vm answers the name of a VM: <vm>.<domain>. at is the node at or above name. False: no VM has
-// it. Names of the plan come first.
+// vm answers the name of a VM: <vm>.<domain>. Parameter at is the node at or above name. False:
+// no VM has it. Names of the plan come first.
 func (v *View) vm(name string, kind uint16, at *node, vms VMs) (Reply, bool) {
 	short, ok := strings.CutSuffix(name, v.below)
 	if v.below == "" || !ok || vms == nil {

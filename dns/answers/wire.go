@@ -175,8 +175,8 @@ func (p Packet) Limit() int {
 	return int(min(max(p.size, dns.MinMsgSize), BufferSize))
 }
 
-// AppendReply appends the answer to p, parsed from the packet b, to out. False: the answer exceeds limit, or has other
-// record types.
+// AppendReply appends to parameter out the answer to p, which was parsed from the packet b. False: the answer exceeds
+// limit, or has other record types.
 func (p Packet) AppendReply(out, b []byte, reply Reply, flags uint16, limit int) ([]byte, bool) {
 	start := len(out)
 	flags |= flagResponse | p.flags&(flagRecursion|flagNoCheck) | uint16(reply.Rcode&0xf)

@@ -20,7 +20,7 @@ type Client struct {
 
 // Shares tracks how much of one resource each client holds. When it is full and a client takes more, the client that holds
 // most loses its oldest holding. A VM can invent MACs, each of which holds little. So all unknown clients together get at most
-// half of a full resource, and an unknown client loses before a known one that holds as much.
+// half of a full resource. An unknown client also loses before a known one that holds as much.
 type Shares[T any] struct {
 	limit, used int
 	// settled: while the resource is full, the client that holds most gets nothing new. Otherwise it loses its oldest holding.
@@ -28,21 +28,21 @@ type Shares[T any] struct {
 	clients map[Client]*share[T]
 	// The shares of the clients that are known, and of the others.
 	known, others class[T]
-	// came counts the clients that ever took a holding.
+	// Field came counts the clients that ever took a holding.
 	came uint64
 }
 
 // A class has the shares of a part of the clients.
 type class[T any] struct {
 	held int
-	// most has the shares, sorted so that the first one loses next.
+	// Field most has the shares, sorted so that the first one loses next.
 	most largest[T]
 }
 
 // A share has all holdings of one client.
 type share[T any] struct {
 	client Client
-	// came is the client's rank by arrival: smaller is earlier.
+	// Field came is the client's rank by arrival: smaller is earlier.
 	came uint64
 	held int
 	// holdings has a *Holding[T] for each holding, the oldest first.
@@ -65,7 +65,8 @@ func New[T any](limit int, settled bool) *Shares[T] {
 	return &Shares[T]{limit: limit, settled: settled, clients: map[Client]*share[T]{}}
 }
 
-// Take adds a holding of c, or returns nil if c gets none. lost are the values of the holdings that clients lose for it.
+// Take adds a holding of c, or returns nil if c gets none. Result lost has the values of the holdings that clients lose for
+// it.
 func (s *Shares[T]) Take(c Client, weight int, value T) (h *Holding[T], lost []T) {
 	own := s.clients[c]
 	if own == nil {
@@ -154,7 +155,7 @@ func (s *Shares[T]) Oldest(c Client) *Holding[T] {
 // Used returns how much all clients hold together.
 func (s *Shares[T]) Used() int { return s.used }
 
-// Resize sets the limit. lost are the values of the holdings that clients lose for it.
+// Resize sets the limit. Result lost has the values of the holdings that clients lose for it.
 func (s *Shares[T]) Resize(limit int) (lost []T) {
 	s.limit = limit
 	for s.used > limit {
