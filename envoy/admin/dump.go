@@ -25,25 +25,26 @@ const (
 	ConfigEndpoints = "dynamic_endpoint_configs"
 )
 
-// Stats returns a line for each counter and gauge that Envoy has used. It returns at most most bytes, and reports whether there
-// are more.
+// Stats returns a line for each counter and gauge that Envoy has used. Parameter most limits their size in bytes. Result cut
+// reports whether there are more.
 func (c *Client) Stats(ctx context.Context, most int) (lines []string, cut bool, err error) {
 	return c.lines(ctx, "/stats?usedonly", most)
 }
 
-// Clusters returns lines about each cluster and its endpoints. It returns at most most bytes, and reports whether there are more.
+// Clusters returns lines about each cluster and its endpoints. Parameter most limits their size in bytes. Result cut reports
+// whether there are more.
 func (c *Client) Clusters(ctx context.Context, most int) (lines []string, cut bool, err error) {
 	return c.lines(ctx, "/clusters", most)
 }
 
-// Config returns the resources of one kind that Envoy has. It returns at most most bytes, and reports whether there are more.
-// Envoy leaves out what its API marks as sensitive, such as private keys.
+// Config returns the resources of one kind that Envoy has. Parameter most limits their size in bytes. Result cut reports
+// whether there are more. Envoy leaves out what its API marks as sensitive, such as private keys.
 func (c *Client) Config(ctx context.Context, kind string, most int) (resources []json.RawMessage, cut bool, err error) {
 	return c.configs(ctx, "/config_dump?include_eds&resource="+url.QueryEscape(kind), most)
 }
 
-// Bootstrap returns the configuration with which Envoy was started, without its list of extensions. It returns at most most
-// bytes, and reports whether there are more.
+// Bootstrap returns the configuration with which Envoy was started, without its list of extensions. Parameter most limits
+// the result in bytes. Result cut reports whether there is more.
 func (c *Client) Bootstrap(ctx context.Context, most int) (resources []json.RawMessage, cut bool, err error) {
 	const fields = "bootstrap.admin,bootstrap.dynamic_resources,bootstrap.static_resources,bootstrap.layered_runtime,bootstrap.overload_manager,bootstrap.stats_config"
 	return c.configs(ctx, "/config_dump?mask="+fields, most)

@@ -2,7 +2,7 @@
 //
 // Changes are make-before-break. A listener names a new cluster only after Envoy has accepted that
 // cluster and its endpoints. A cluster is removed only after Envoy has accepted all listeners
-// without it. If a server name moves to another cluster, the previous cluster stays 11 s longer: an
+// without it. If a server name moves to another cluster, the previous cluster stays 11 s longer. An
 // earlier connection may still wait for the gate (package gate), or dial.
 //
 // If Envoy refuses a response, or does not answer, everything that depends on the response

@@ -12,23 +12,23 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// The memory in bytes that a former listener, and each of its chains, takes in Envoy for the drain time: measured with Envoy
-// 1.39 and rounded up.
+// The memory in bytes that a former listener, and each of its chains, takes in Envoy for the drain time. It was measured with
+// Envoy 1.39 and rounded up.
 const (
 	formerListener = 16 << 10
 	formerChain    = 4 << 10
 	// formerAtOnce is how much former listeners may take before changes wait: 20 changes of a listener with 50 names.
 	formerAtOnce = 4 << 20
-	// formerPerMinute is how much they may take in each further minute: a change every 5 s with 50 names. So all of them take at
-	// most 34 MiB in the drain time.
+	// formerPerMinute is how much former listeners may take in each further minute: a change every 5 s with 50 names. So all of them
+	// take at most 34 MiB in the drain time.
 	formerPerMinute = 3 << 20
 )
 
 // draining is the memory that former listeners take, and the clusters that they may still need.
 type draining struct {
 	room *rate.Limiter
-	// left holds the clusters whose server names moved to another cluster, by hash. The value is until when an earlier connection
-	// may still dial the cluster.
+	// Field left holds the clusters whose server names moved to another cluster, by hash. The value is until when an earlier
+	// connection may still dial the cluster.
 	left map[uint32]time.Time
 }
 
@@ -36,7 +36,7 @@ func newDraining() *draining {
 	return &draining{rate.NewLimiter(formerPerMinute/rate.Limit(time.Minute.Seconds()), formerAtOnce), map[uint32]time.Time{}}
 }
 
-// add counts former, a listener that Envoy has replaced by version, or removed if version is empty.
+// add counts parameter former, a listener that Envoy has replaced by version, or removed if version is empty.
 func (d *draining) add(former held, version string, now time.Time) {
 	then := map[uint32]uint32{}
 	for _, l := range leadsOf(version) {

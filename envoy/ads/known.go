@@ -51,7 +51,8 @@ type known struct {
 // A collection is the tracked state of Envoy's resources of one type.
 type collection struct {
 	has map[string]held
-	// wants are the names of the endpoints that Envoy requests. Of other types, Envoy gets all resources.
+	// Field wants has the names of the endpoints that Envoy requests. Of other types, Envoy gets all
+	// resources.
 	wants map[string]struct{}
 	// refused holds the resources that Envoy refused, by name.
 	refused map[string]refusal
@@ -66,14 +67,14 @@ type collection struct {
 type held struct {
 	version string
 	taken   bool
-	// maybe are all versions that Envoy may have, used for listeners.
+	// Field maybe has all versions that Envoy may have, used for listeners.
 	maybe []string
 }
 
 // A refusal is why Envoy refused a version of a resource. version is empty if Envoy refused a removal.
 type refusal struct {
 	version, why string
-	// again is when the resource may be sent again.
+	// Field again is the time from which the resource may be sent again.
 	again time.Time
 	// alone: the response had only this resource, so the reason is its own.
 	alone bool

@@ -51,7 +51,7 @@ func leadsOf(version string) (out []lead) {
 	return out
 }
 
-// closing returns the target, plus empty endpoints for each cluster that Envoy has and the target does not: a withdrawn
+// closing returns the target, plus empty endpoints for each cluster that Envoy has and the target does not. A withdrawn
 // backend gets no connection, even if Envoy refuses the listener without it. A cluster keeps its endpoints while Envoy
 // uses it for a name that moves to another cluster, and while earlier connections may still dial it.
 func (k *known) closing(to target, now time.Time) target {

@@ -41,7 +41,7 @@ type Server struct {
 	draining *draining
 	// streams are the connected streams: one, or two for a moment.
 	streams map[*known]struct{}
-	// change is closed when the target changes, answers when an Envoy connects, disconnects or sends an answer.
+	// change is closed when the target changes. answers is closed when an Envoy connects, disconnects or sends an answer.
 	change, answers chan struct{}
 }
 
@@ -182,8 +182,8 @@ func receive(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResour
 	return requests, ended
 }
 
-// due returns the responses that an Envoy may get now. More may be due when changed is closed, or after rest. If rest
-// is zero, nothing is due until changed is closed.
+// due returns the responses that an Envoy may get now. More may be due when changed is closed, or after the time rest. If
+// rest is zero, nothing is due until changed is closed.
 func (s *Server) due(k *known) (responses []*discoveryv3.DeltaDiscoveryResponse, changed <-chan struct{}, rest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

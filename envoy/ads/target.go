@@ -30,7 +30,7 @@ func served() []string { return []string{runtimeType, clusterType, endpointType,
 type target struct {
 	// byType holds the resources by type and name.
 	byType map[string]map[string]*discoveryv3.Resource
-	// named holds the clusters that each listener refers to, by the listener's name.
+	// Field named holds the clusters that each listener refers to, by the listener's name.
 	named map[string][]string
 }
 

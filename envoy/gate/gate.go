@@ -30,8 +30,8 @@ const (
 	maxQuestion = 4 << 10
 )
 
-// A Gate limits the connections of each source. Envoy asks it before it carries a connection, and carries the connection if the
-// gate does not answer. Set the fields before Run. A Gate is safe for concurrent use.
+// A Gate limits the connections of each source. Envoy asks it before it carries a connection. If the gate does not answer, Envoy
+// carries the connection. Set the fields before Run. A Gate is safe for concurrent use.
 type Gate struct {
 	Limits resources.Limits
 	// Each calls f with both addresses of each open connection of this host.
@@ -41,8 +41,8 @@ type Gate struct {
 	Sockets func() (int, error)
 	// MACOf returns the MAC of an address of the network. Empty: not known.
 	MACOf func(netip.Addr) string
-	// SetAsked is called in Run and at each change, with the percentage of connections that Envoy must ask about: a sample while no
-	// source has half of its share, so that most connections do not wait for an answer.
+	// SetAsked is called in Run and at each change, with the percentage of connections that Envoy must ask about. While no limit is
+	// near, that is a sample, so most connections do not wait for an answer.
 	SetAsked func(percent uint32)
 	// Reset, if set, makes the kernel reset new connections of full sources to some listeners. Envoy's questions come too late, only
 	// after a ClientHello. Without sources, the kernel resets nothing. See CountReset.
@@ -55,7 +55,7 @@ type Gate struct {
 
 	mu     sync.Mutex
 	shares shares
-	// macs are the MACs by address that were found since known.
+	// macs are the MACs by address that were found since the time known.
 	macs  map[netip.Addr]string
 	known time.Time
 	cidr  netip.Prefix
@@ -68,7 +68,7 @@ type Gate struct {
 	failedAt time.Time
 	// full are the holders that were full in the last count.
 	full map[holder]struct{}
-	// said is when full sources were last logged, at ports of the API server (true) and at others (false).
+	// Field said has the times at which full sources were last logged, at ports of the API server (true) and at others (false).
 	said map[bool]time.Time
 }
 

@@ -58,8 +58,8 @@ type shares struct {
 	// watched is whether Envoy asks about every connection, and since is when that started.
 	watched bool
 	since   time.Time
-	// of is the number of connections of each holder. others is the number of connections to all ports except the API
-	// server's.
+	// Field of has the number of connections of each holder. Field others is the number of connections to all ports except
+	// the API server's.
 	of     map[holder]uint32
 	others uint32
 	// asking are the counted connections that Envoy has not asked about since.
@@ -79,8 +79,8 @@ func (s *shares) percent() uint32 {
 // share returns how many connections each holder may have.
 func (s *shares) share() uint32 { return s.limits.Share(s.apart) }
 
-// admit decides about c, a connection of h. If count is true, the caller calls reset, count and settle, and then admit
-// again: the limits may no longer be reached.
+// admit decides about c, a connection of h. If result count is true, the caller calls methods reset, count and settle, and
+// then admit again: the limits may no longer be reached.
 func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count bool) {
 	age, fresh := now.Sub(s.counted), recountEvery
 	if s.counted.Sub(s.since) < countEvery || len(s.of) > resources.MaxConnections {
@@ -107,8 +107,8 @@ func (s *shares) admit(c arrival, h holder, now time.Time) (why verdict, count b
 	return admitted, near && age >= countEvery
 }
 
-// near reports whether h has more than half of its share, or whether all ports except the API server's together have
-// more than half of Limits.Others.
+// near reports whether h has more than half of its share. It also returns true if all ports except the API server's
+// together have more than half of Limits.Others.
 func (s *shares) near(h holder) bool {
 	return s.of[h] > s.share()/2 || s.others > s.limits.Others()/2
 }

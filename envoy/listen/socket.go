@@ -12,8 +12,8 @@ import (
 	"github.com/cldmnky/oooi/envoy/resources"
 )
 
-// MaxThreads is how many connections a server allows if each thread of Envoy connects: two, since it may have two while it
-// reconnects.
+// MaxThreads is how many connections a server allows if each thread of Envoy connects. While a thread reconnects, it may
+// have two connections.
 const MaxThreads = 2 * (resources.Workers + 1)
 
 // maxHeaders is the limit for the headers of a request, in bytes.

@@ -21,20 +21,20 @@ const (
 	// gateCluster is the static cluster of the gate.
 	gateCluster = "gate"
 	// gateTimeout is how long a connection waits for an answer. After that Envoy carries it: a gate that does not answer must not
-	// cut VMs off. The timeout is long, since an answer may take half a second on a node that a VM keeps busy, and a source must
-	// not exceed its share then. If the gate has ended, no connection waits.
+	// cut VMs off. The timeout is long. On a node that a VM keeps busy, an answer may take half a second, and a source must not
+	// exceed its share meanwhile. If the gate has ended, no connection waits.
 	//
-	// Without answers, the kernel still limits a source, if Reset succeeds: the gate also counts without questions, and the kernel
-	// resets further connections of a full source. So a source can exceed its share by what it opens between two counts: a quarter
-	// of a second, a tenth near its share, a second on a busy node. If the whole gate hangs, the kernel still resets connections
-	// of the sources that were full. If the gate has ended, only Envoy's own limits remain.
+	// If no answer arrives and Reset succeeds, the kernel still limits a source. The gate also counts without questions, and the
+	// kernel resets further connections of a full source. So a source can exceed its share by what it opens between two counts.
+	// That is a quarter of a second, near a limit a tenth, and on a busy node a second. If the whole gate hangs, the kernel still
+	// resets connections of the sources that were full. If the gate has ended, only Envoy's own limits remain.
 	gateTimeout = 2 * time.Second
 	// askedKey is the runtime key of the percentage of connections that Envoy asks about. Without a value, all.
 	askedKey = "ratelimit.tcp_filter_enabled"
 )
 
-// askGate makes Envoy ask the gate before it dials for any chain of l. The filter of reserve must come first: it counts down at
-// the end of each connection, even of one that the gate denied before the filter counted it.
+// askGate makes Envoy ask the gate before it dials for any chain of l. The filter that function reserve adds must come first.
+// It counts down at the end of each connection, even if the gate denied the connection before the filter counted it.
 func askGate(l *listenerv3.Listener) {
 	ask := &listenerv3.Filter{
 		Name: "envoy.filters.network.ratelimit",

@@ -17,8 +17,8 @@ import (
 
 const (
 	// connectTimeout limits one attempt to dial. A connection fails after connectAttempts, each at
-	// another endpoint if there is one: in less than the 10 s that the load balancer of a node waits for
-	// its API server.
+	// another endpoint if there is one. This takes less than the 10 s that the load balancer of a node
+	// waits for its API server.
 	connectTimeout  = 3 * time.Second
 	connectAttempts = 3
 	// externalConnectTimeout and externalConnectAttempts are for external hosts, which may be far away: a

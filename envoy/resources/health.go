@@ -77,9 +77,9 @@ func dialHealthy(c *clusterv3.Cluster, b network.Backend) {
 	}
 }
 
-// avoidUndialed makes Envoy avoid an endpoint after one failed connection: for first, and longer
-// after each further failure, up to atMost. An answer is not a failure, since a proxy may refuse
-// one host, or fail to reach it.
+// avoidUndialed makes Envoy avoid an endpoint after one failed connection: for the time first,
+// and longer after each further failure, up to the time atMost. An answer is not a failure,
+// since a proxy may refuse one host, or fail to reach it.
 func avoidUndialed(first, atMost time.Duration) *clusterv3.OutlierDetection {
 	never := wrapperspb.UInt32(0)
 	return &clusterv3.OutlierDetection{

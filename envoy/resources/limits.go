@@ -10,26 +10,28 @@ const (
 	usualMemory = 34 << 10
 	// WorstMemory is what a connection takes if both sides send and never read, so that all its buffers are full.
 	WorstMemory = 1_600 << 10
-	// fullSources is how many sources may fill both shares with such connections, next to all idle connections. One would
-	// suffice for a hostile source; the second is for bursts above a share.
+	// fullSources is the number of sources for which there is memory if each fills its shares (Limits.Share) with connections
+	// of WorstMemory. There is memory for Limits.Connections idle connections, too. One source would suffice for a hostile
+	// source; the second is for bursts above a share.
 	fullSources = 2
 	// ownFiles is how many files Envoy has open without a connection. A connection takes two.
 	ownFiles = 256
 )
 
 const (
-	// MaxConnections is how many connections hosts may have open through one Envoy: 40 for each of 500 VMs.
+	// MaxConnections limits the connections that hosts have open through one Envoy: 40 for each of 500 VMs.
 	MaxConnections = 20_000
-	// maxOfSource is how many connections one source may have, however much memory there is.
+	// maxOfSource limits the connections of one source, however much memory there is.
 	maxOfSource = 2_000
 )
 
 // Limits are how much one Envoy carries.
 type Limits struct {
-	// Connections is how many may be open at the same time, at least 2. Half of them are for the ports of the hosted API
-	// server, half for all others.
+	// Connections limits the connections that are open at the same time. It is at least 2. Half of them are for the ports of
+	// the hosted API server, half for all others.
 	Connections uint32
-	// PerSource is how many connections of one source may be open at the same time, at least 2, divided like Connections.
+	// PerSource limits the connections of one source that are open at the same time. It is at least 2, and divided like
+	// Connections.
 	PerSource uint32
 	// Heap in bytes is how much Envoy may allocate. Zero: there is no limit.
 	Heap uint64
@@ -55,7 +57,8 @@ func NewLimits(memory, files uint64) Limits {
 	return l
 }
 
-// fitting returns how many items of size each fit into all next to others, at most MaxConnections.
+// fitting returns how many items fit into the size in parameter all, next to the size in parameter others, at most
+// MaxConnections. Parameter each is the size of an item.
 func fitting(all, others, each uint64) uint32 {
 	if all <= others {
 		return 0
@@ -70,8 +73,8 @@ func (l Limits) API() uint32 { return l.Connections / 2 }
 func (l Limits) Others() uint32 { return l.Connections - l.API() }
 
 // Share returns how many connections one source may have to the ports of the API server, and as many again to all other
-// ports: a node whose pods use up one share keeps the other. If apart is false, no port is for the API server alone, and the
-// share is all of PerSource.
+// ports. So a node whose pods use up one share keeps the other. If apart is false, no port is for the API server alone, and
+// the share is all of PerSource.
 //
 // As many sources as fullSources, each of which uses up both shares, fit into the memory. With 2,560 MiB, 2 sources * 2
 // shares * 287 connections * 1,600 KiB are 1,794 MiB, next to 664 MiB of idle connections and 100 MiB of Envoy's own. It is

@@ -42,8 +42,8 @@ const (
 )
 
 // newListener returns a listener that accepts the connections of l on o.Device. backends has the backends by name. The
-// listener binds the address even before the device has it. reserved is how many connections only this listener may
-// use. Zero: it shares the limit of all others.
+// listener binds the address even before the device has it. Parameter reserved is the number of connections that only
+// this listener may use. Zero: it shares the limit of all others.
 func newListener(l network.Listener, backends map[string]network.Backend, o Options, reserved uint32) *listenerv3.Listener {
 	out := &listenerv3.Listener{
 		Name: l.Name(),

@@ -1,5 +1,5 @@
-// This file decides how an edge checks through Envoy that it reaches the hosted API server: a
-// listener on a Unix socket, which VMs cannot use, and its cluster.
+// This file decides how an edge checks through Envoy that it reaches the hosted API server. The
+// check uses a listener on a Unix socket, which VMs cannot use, and its cluster.
 
 package resources
 
@@ -35,7 +35,7 @@ const (
 
 // newReachListener returns a listener that accepts the checks. If as many connections as Workers
 // are opened together, each worker gets one. VMs that use up the limits for their connections must
-// not make the edge look broken, so this listener has none.
+// not make the edge look broken, so this listener has no limit.
 func newReachListener(socket string) *listenerv3.Listener {
 	return &listenerv3.Listener{
 		Name:                          reach,
@@ -55,10 +55,10 @@ func newReachListener(socket string) *listenerv3.Listener {
 	}
 }
 
-// newReachCluster returns a cluster that dials the endpoints of b as newDialing does, with limits
+// newReachCluster returns a cluster that dials the endpoints of b as newDialing does. It has limits
 // and state of its own, so VMs do not change the result of a check. One broken endpoint of several
-// fails checks for a moment at most: it is avoided if it does not accept connections. If it accepts
-// and never answers, it has the most open checks, so the next check dials another.
+// fails checks for a moment at most. If it does not accept connections, it is avoided. If it
+// accepts and never answers, it has the most open checks, so the next check dials another.
 func newReachCluster(b network.Backend, o Options) *clusterv3.Cluster {
 	out := newDialing(b, o)
 	out.Name, out.ConnectTimeout = reach, durationpb.New(reachConnectTimeout)
