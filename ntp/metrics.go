@@ -25,7 +25,7 @@ type Metrics struct {
 	questions map[outcome]prometheus.Counter
 }
 
-// NewMetrics registers the metrics of a server that gives the time of clock with r.
+// NewMetrics registers with r the metrics of a server that gives the time of clock.
 func NewMetrics(r prometheus.Registerer, clock Clock) *Metrics {
 	set := metrics.Register(r, metrics.NTP)
 	set.Compute(metrics.NTPClockSynchronized, func() float64 {

@@ -29,8 +29,8 @@ const (
 )
 
 // Client returns the question in a datagram. It returns false for a datagram that must not be
-// answered, such as a message of a peer or a server, a broadcast, or a control or private message. It
-// ignores extension fields and MACs, as RFC 5905 permits: the server has no keys.
+// answered. Examples are a message of a peer or a server, a broadcast, and a control or private
+// message. It ignores extension fields and MACs, as RFC 5905 permits: the server has no keys.
 func Client(datagram []byte) (protocol.Packet, bool) {
 	var q protocol.Packet
 	if len(datagram) < protocol.PacketSizeBytes || len(datagram)%4 != 0 {
