@@ -37,15 +37,15 @@ type direction struct {
 	carried  *atomic.Int64
 	metric   prometheus.Counter
 
-	// b holds the bytes that were read last, length of them. It is nil while the direction waits. failed is the error of the
-	// read.
+	// b holds the bytes that were read last, length of them. It is nil while the direction waits. Field failed is the error of
+	// the read.
 	b      *[bufferSize]byte
 	length int
 	failed error
 }
 
-// run carries bytes, beginning with first, until the sender has closed its side. Then it closes the receiver's connection for
-// writing. If a socket fails, it ends both connections.
+// run carries bytes, beginning with those in parameter first, until the sender has closed its side. Then it closes the
+// receiver's connection for writing. If a socket fails, it ends both connections.
 func (d *direction) run(first []byte) {
 	err := d.begin(first)
 	for err == nil && d.next() {

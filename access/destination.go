@@ -51,7 +51,8 @@ type Target struct {
 	Addresses []netip.AddrPort
 }
 
-// Find returns the target that a refers to, if the plan opens it: a destination in the annotation, else a VM, else "apps".
+// Find returns the target that authority a refers to, if the plan opens it: a destination in the annotation, else a VM,
+// else "apps".
 func Find(p Policy, vms VMs, a Authority) (Target, bool) {
 	for _, find := range []func(Policy, VMs, Authority, network.AccessDestination) (Target, bool){findNamed, findNode, findApp} {
 		for _, d := range p.Network.Access.Destinations {
@@ -66,7 +67,7 @@ func Find(p Policy, vms VMs, a Authority) (Target, bool) {
 	return Target{}, false
 }
 
-// whyNot returns why Find finds nothing for a.
+// whyNot returns why Find finds nothing for authority a.
 func whyNot(p Policy, vms VMs, a Authority) Reason {
 	isNode := func(d network.AccessDestination) bool { return d.Name == nodes && d.Port == a.Port }
 	if !slices.ContainsFunc(p.Network.Access.Destinations, isNode) {
@@ -149,7 +150,7 @@ func findNode(p Policy, vms VMs, a Authority, d network.AccessDestination) (Targ
 	return Target{}, false
 }
 
-// vmNames returns the names of VMs that a may stand for.
+// vmNames returns the names of VMs that authority a may stand for.
 func (p Policy) vmNames(a Authority) []string {
 	names := []string{a.Name}
 	for _, domain := range p.Domains {
@@ -178,7 +179,7 @@ func (p Policy) app(d network.AccessDestination, vms VMs) Target {
 	return p.leased(d, vms.Leased(), d.TargetPort)
 }
 
-// leased returns the target of d, as target does, for addresses that come from leases.
+// leased returns the target of d, as method target does, for addresses that come from leases.
 func (p Policy) leased(d network.AccessDestination, addresses []netip.Addr, port uint16) Target {
 	t := p.target(d, addresses, port)
 	t.VMs = true

@@ -63,7 +63,7 @@ const (
 
 type checkFunc func(netip.Addr) error
 
-// any returns a connection to one of the addresses that accepts within d.limit, and that check permits.
+// any returns a connection to one of the addresses that accepts within d.limit, and that function check permits.
 func (d *dialer) any(ctx context.Context, from netip.Addr, all []netip.AddrPort, check checkFunc) (*net.TCPConn, netip.AddrPort, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
@@ -143,7 +143,8 @@ func (d *dialer) attempt(ctx context.Context, from netip.Addr, to netip.AddrPort
 	return conn, err
 }
 
-// explore dials one address of left whose rank is unknown. Otherwise the first address that accepted would get all connections.
+// explore dials one address of parameter left whose rank is unknown. Otherwise the first address that accepted would get all
+// connections.
 func (d *dialer) explore(ctx context.Context, from netip.Addr, left []netip.AddrPort, check checkFunc) {
 	i := slices.IndexFunc(left, func(a netip.AddrPort) bool { return d.rank(a) == unknown })
 	if i < 0 || !d.reserve() {
@@ -199,7 +200,7 @@ func (d *dialer) release() {
 	d.spare--
 }
 
-// order sorts all by rank. Addresses of equal rank stay in their order.
+// order sorts the addresses in parameter all by rank. Addresses of equal rank stay in their order.
 func (d *dialer) order(all []netip.AddrPort) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package access is an HTTP CONNECT proxy (RFC 9110, section 9.3.6) from the management cluster to the destinations that a
-// plan opens on a network, and plain TCP ports, each of which forwards to one of these destinations.
+// plan opens on a network. It also has plain TCP ports, each of which forwards to one of these destinations.
 //
 //	bytes of a caller       -> ParseHead, ParseAuthority  -> what the caller asks for
 //	Policy, VMs, Authority  -> Find                       -> the addresses that are dialed, or none

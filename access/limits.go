@@ -24,10 +24,11 @@ type waiting struct {
 	count int
 }
 
-// add adds c, a connection without a complete request. If there are already most, it evicts the oldest connection of the caller
-// with the most connections. If several callers have the most, it evicts the oldest connection of these. If that connection came
-// after young, add evicts nothing, and returns false: c must wait, so that a burst of requests evicts nothing. If the caller of
-// c already has mostCaller connections, add evicts c itself, so that other callers do not wait behind c.
+// add adds c, a connection without a complete request. If the caller of c already has mostCaller connections, add evicts c
+// itself, so that other callers do not wait behind c. If the number of connections has reached parameter most, add evicts one:
+// the oldest of the caller with the most connections. Of several callers with equally many, it evicts the oldest connection. If
+// that connection came after young, add evicts nothing, and returns false. Then c must wait, so that a burst of requests evicts
+// nothing.
 func (w *waiting) add(c *call, most, mostCaller int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}
@@ -72,8 +73,8 @@ type carried struct {
 	of    map[netip.Addr]int
 }
 
-// reserve counts one more tunnel of a caller, or returns why the caller gets none: at most mostCaller per caller, and most in
-// total.
+// reserve counts one more tunnel of a caller, or returns why the caller gets none. The limits are mostCaller for one caller, and
+// parameter most in total.
 func (t *carried) reserve(caller netip.Addr, most, mostCaller int) *Refusal {
 	switch {
 	case t.of[caller] >= mostCaller:
@@ -104,8 +105,8 @@ type shares struct {
 }
 
 // add counts t, or refuses it. A source may have as many tunnels as are still free. So one source alone gets half of all, and two
-// sources get a third each. A source with less than an equal part always gets a tunnel: if none is free, the source with the most
-// loses the tunnel that has been silent longest.
+// sources get a third each. A source with less than that always gets a tunnel. If none is free, the source with the most tunnels
+// loses the one that has been silent longest.
 func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	source := t.Caller.Addr()
 	mine, sources := len(s.of[source]), len(s.of)

@@ -111,7 +111,7 @@ func (s *Server) Set(p Policy) {
 	})
 }
 
-// cut ends the tunnels for which why returns an End.
+// cut ends the tunnels for which function why returns an End.
 func (s *Server) cut(why func(*tunnel) End) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +258,7 @@ func (s *Server) answer(c *call, why *Refusal) {
 	}
 }
 
-// open makes t a tunnel to the destination that c asks for. first are the bytes after the request.
+// open makes t a tunnel to the destination that c asks for. Result first has the bytes after the request.
 func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	var r Request
 	if c.listen == 0 {
@@ -297,7 +297,7 @@ func (s *Server) open(c *call, t *tunnel) (first []byte, refused *Refusal) {
 	return first, nil
 }
 
-// request reads the request of c. first are the bytes after the request.
+// request reads the request of c. Result first has the bytes after the request.
 func (s *Server) request(c *call) (r Request, first []byte, refused *Refusal) {
 	_ = c.conn.SetReadDeadline(c.since.Add(s.limits.request))
 	b := make([]byte, 0, 1<<10)

@@ -85,8 +85,9 @@ func (t *tunnel) abort(end End) {
 	abort(t.destination)
 }
 
-// run carries bytes, beginning with first from the caller, until the tunnel has ended, and then calls done. If this program is
-// killed, the kernel resets both sides: an orderly end would look as if all data had arrived.
+// run carries bytes, beginning with those in parameter first from the caller, until the tunnel has ended. Then it calls
+// function done. If this program is killed, the kernel resets both sides: an orderly end would look as if all data had
+// arrived.
 func (t *tunnel) run(first []byte, b *buffers, m *Metrics, done func(End)) {
 	t.done = done
 	resetWhenKilled(t.caller)
