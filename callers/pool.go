@@ -1,4 +1,4 @@
-// Package callers divides the resources of a server among its callers, by IP address: a caller has no name before it is
+// Package callers divides the resources of a server among its callers, by IP address. A caller has no name before it is
 // authenticated, and can invent tokens.
 package callers
 
