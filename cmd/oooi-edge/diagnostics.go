@@ -44,9 +44,9 @@ func newDiagnosticsCommand() *cobra.Command {
 // A partSource makes one part of the document.
 type partSource struct {
 	name string
-	// most is the largest size of the part in bytes.
+	// Field most is the largest size of the part in bytes.
 	most int
-	// read returns a list of at most most bytes. cut reports whether there is more.
+	// read returns a list whose size in bytes is limited by parameter most. Result cut reports whether there is more.
 	read func(ctx context.Context, most int) (items []json.RawMessage, cut bool, err error)
 }
 
@@ -106,7 +106,7 @@ func (s partSource) part(ctx context.Context) wire.DiagnosticsPart {
 	return p
 }
 
-// fit returns how many of items fit into a list of at most most bytes.
+// fit returns how many of items fit into a list whose size in bytes is limited by parameter most.
 func fit(items []json.RawMessage, most int) int {
 	size := len("[]")
 	for i, item := range items {

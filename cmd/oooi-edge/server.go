@@ -124,9 +124,9 @@ func (f *serverFlags) watcherAway() bool {
 	return health.Away(health.Probe(ctx, wire.Socket(f.runDir, f.watchedBy)))
 }
 
-// passOn adds to g the tasks of the server with the token for the others: it writes the failover agent's report to
-// the API server, and stores the API server's keys while the plan requires tokens from callers. It returns the writer
-// of the report, nil without the token.
+// passOn adds to g the tasks of the server with the token for the others. It writes the failover agent's report to
+// the API server. While the plan requires tokens from callers, it also stores the API server's keys. It returns the
+// writer of the report, nil without the token.
 func (f *serverFlags) passOn(ctx context.Context, g *errgroup.Group, kube *kube.Kube, source *inforce.Source, log *slog.Logger) *kube.Reporter {
 	v := source.Current()
 	if kube == nil || f.runDir == "" || wire.Watcher(v.Network.Services) != f.program {
