@@ -23,7 +23,7 @@ type outcome struct {
 	leftProblems problem.Problems
 }
 
-// adds records the problems of one network, and reports whether the network stays in the plan. A secondary network with an Error
+// adds reports whether the network stays in the plan, and records the problems of the network. A secondary network with an Error
 // is left out with Warnings, since its VMs boot from another network. A primary network with an Error is added to refused.
 func (o *outcome) adds(name string, primary bool, ps problem.Problems) bool {
 	switch {

@@ -41,7 +41,7 @@ func keepLastKnownGood(in served.Input, last network.Plan) (served.Input, proble
 // maxFormer limits the former places in a plan, because each may be an address that every edge holds.
 const maxFormer = 16
 
-// maxLost limits the places beyond maxFormer that are remembered: each has a Warning as long as VMs run.
+// maxLost limits how many lost places, beyond maxFormer, the plan remembers. Each has a Warning as long as VMs run.
 const maxLost = 4
 
 // keepFormerPlaces returns a copy of in with the former places of HyperShift's endpoints. A former place is an address

@@ -162,9 +162,9 @@ func failsEarly(hc *hyperv1.HostedCluster, c metav1.Condition) bool {
 	})
 }
 
-// isFormer reports whether a condition describes another generation of its object. Parameter of is its
-// observedGeneration. If it is 0, the generation is unknown, and isFormer returns false.
-func isFormer(of, generation int64) bool { return of != 0 && of != generation }
+// isFormer reports whether a condition describes another generation of its object. Parameter observed is the
+// condition's observedGeneration. If it is 0, the generation is unknown, and isFormer returns false.
+func isFormer(observed, generation int64) bool { return observed != 0 && observed != generation }
 
 // dialer matches the source address and port of a connection in an error of package net.
 var dialer = regexp.MustCompile(`\S+->`)

@@ -47,7 +47,7 @@ type EdgeReport struct {
 	Yields bool `json:"yields,omitempty"`
 	// Degraded is why failover announcements have no effect. Zero: they take effect.
 	Degraded Degradation `json:"degraded,omitzero"`
-	// Believes are the KernelCauses of the edge.
+	// Believes are those of KernelCauses that the edge has: its kernel accepts forged messages, or lacks routes.
 	Believes []problem.Cause `json:"believes,omitempty"`
 	// ClockUnsynchronized is why clients do not follow the NTP server of this edge, which has the time of its node.
 	// Zero: they follow it, or there is no report yet.

@@ -21,10 +21,10 @@ import (
 const othersAnswer = 900 * time.Millisecond
 
 // otherHosts returns the hosts, without the edges, that answer for shared addresses: the first one for each. The kernel
-// sends ARP requests from an address that edges do not answer, see device.Snapshot.AddressOutside. A host that verifies
-// source addresses, and has no route to this one through the network, does not answer it either. Without an address that
-// edges do not answer, or without the MACs of the edges, nothing is sent. Call it before the kernel knows the edges' MACs:
-// afterwards the kernel sends to the hosts that it found.
+// sends the ARP requests from an address outside of the CIDR (device.Snapshot.AddressOutside), because edges do not
+// reply to requests from it. A host that verifies source addresses, and has no route to this one through the network,
+// does not reply either. Without such an address, or without the MACs of the edges, nothing is sent. Call it before the
+// kernel knows the edges' MACs: afterwards the kernel sends to the hosts that it found.
 func otherHosts(ctx context.Context, o Options) ([]reported.UsedAddress, error) {
 	if len(o.EdgeMACs) == 0 {
 		return nil, nil

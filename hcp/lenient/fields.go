@@ -49,7 +49,8 @@ type kind struct {
 // GroupVersionKind implements schema.ObjectKind.
 func (k kind) GroupVersionKind() schema.GroupVersionKind { return k.gvk }
 
-// SetGroupVersionKind implements schema.ObjectKind. It does nothing, even if a client removes the kind.
+// SetGroupVersionKind implements schema.ObjectKind. It does nothing, because the kind is constant. Some
+// clients set an empty kind.
 func (k kind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
 // metadata returns the paths of the metadata that is read of every kind, followed by further.

@@ -15,7 +15,7 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refusing returns ps with each Error confined to s, or as a Warning if no VM boots from s.
+// refusing returns a copy of ps. If VMs boot from s, each Error is confined to s. Otherwise each Error becomes a Warning.
 func (s merged) refusing(ps problem.Problems) problem.Problems {
 	if !s.Primary {
 		return ps.NotBlocking()

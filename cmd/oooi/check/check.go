@@ -216,8 +216,8 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 	return f
 }
 
-// writeChecks writes the checks in parameter all, in the format output. If a verdict is failure, or if one is
-// unsure and its field aside is false, it returns an ExitError.
+// writeChecks writes the checks in parameter all, in the format output. If a check has the verdict failure, or the
+// verdict unsure without field aside, it returns an ExitError.
 func writeChecks(w io.Writer, all []checks, output string) error {
 	failed, unknown := false, false
 	var text strings.Builder
