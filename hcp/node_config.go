@@ -3,6 +3,7 @@
 package hcp
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -103,12 +104,16 @@ var repository = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[
 
 // unreadableRegistries returns a problem for each field of hc with registries or repositories that cannot be written to
 // registries.conf of nodes. The machine config operator, which HyperShift's Ignition server runs, refuses them
-// (validateRegistriesConfScopes in container-runtime-config/helpers.go), or CRI-O refuses their scheme.
+// (validateRegistriesConfScopes in container-runtime-config/helpers.go), or CRI-O refuses their scheme. The search list
+// is in a file of its own, which the operator does not check. If one entry is not a host with an optional port, CRI-O
+// reads no registries at all (postProcess in containers/image, pkg/sysregistriesv2).
 func unreadableRegistries(hc *hyperv1.HostedCluster) (ps problem.Problems) {
 	report := func(field string, all []string) {
 		if len(all) > 0 {
 			slices.Sort(all)
-			ps = append(ps, problem.New(problem.RegistryUnreadable, problem.Subject{}, problem.Args{"hosts": slices.Compact(all), "field": {field}}, field))
+			all = slices.Compact(all)
+			all[0] = cmp.Or(all[0], `""`)
+			ps = append(ps, problem.New(problem.RegistryUnreadable, problem.Subject{}, problem.Args{"hosts": all, "field": {field}}, field))
 		}
 	}
 	var bad []string
@@ -130,6 +135,11 @@ func unreadableRegistries(hc *hyperv1.HostedCluster) (ps problem.Problems) {
 		report("spec.configuration.image.registrySources", append(bad, slices.DeleteFunc(slices.Concat(of.InsecureRegistries, of.BlockedRegistries), func(entry string) bool {
 			return readable(entry) && !strings.Contains(entry, "://")
 		})...))
+		bad = slices.DeleteFunc(slices.Clone(of.ContainerRuntimeSearchRegistries), func(entry string) bool {
+			host := strings.TrimRight(entry, "/")
+			return repository.MatchString(host) && !strings.Contains(host, "/")
+		})
+		report("spec.configuration.image.registrySources.containerRuntimeSearchRegistries", bad)
 	}
 	return ps
 }

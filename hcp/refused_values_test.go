@@ -203,10 +203,16 @@ func TestRefusedImages(t *testing.T) {
 			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: source, Mirrors: []string{mirror}}}
 		}
 	}
-	insecure := func(entry string) change {
+	sources := func(s configv1.RegistrySources) change {
 		return func(o *hcp.Objects) {
-			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Image: &configv1.ImageSpec{RegistrySources: configv1.RegistrySources{InsecureRegistries: []string{entry}}}}
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Image: &configv1.ImageSpec{RegistrySources: s}}
 		}
+	}
+	insecure := func(entry string) change {
+		return sources(configv1.RegistrySources{InsecureRegistries: []string{entry}})
+	}
+	searched := func(entries ...string) change {
+		return sources(configv1.RegistrySources{ContainerRuntimeSearchRegistries: entries})
 	}
 	const quay = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	refused(t, map[string]refusedCase{
@@ -222,6 +228,11 @@ func TestRefusedImages(t *testing.T) {
 		"registries of a domain":           {[]change{insecure("*.example.com")}, ""},
 		"all registries":                   {[]change{insecure("*")}, problem.RegistryUnreadable},
 		"a registry with a scheme":         {[]change{insecure("https://registry.example.com")}, problem.RegistryUnreadable},
+		"registries to search":             {[]change{searched("quay.io", "Registry.example.com:5000", "192.168.100.7", "docker.io/")}, ""},
+		"a scheme to search":               {[]change{searched("quay.io", "https://registry.example.com")}, problem.RegistryUnreadable},
+		"a repository to search":           {[]change{searched("registry.example.com/team")}, problem.RegistryUnreadable},
+		"a wildcard to search":             {[]change{searched("*.example.com")}, problem.RegistryUnreadable},
+		"a registry to search, empty":      {[]change{searched("quay.io", "")}, problem.RegistryUnreadable},
 	})
 }
 

@@ -98,6 +98,7 @@ func hostedClusterKind() kind {
 		"spec.configuration.image.allowedRegistriesForImport[].insecure",
 		"spec.configuration.image.registrySources.allowedRegistries",
 		"spec.configuration.image.registrySources.blockedRegistries",
+		"spec.configuration.image.registrySources.containerRuntimeSearchRegistries",
 		"spec.configuration.image.registrySources.insecureRegistries",
 		"spec.configuration.ingress.componentRoutes[].hostname",
 		"spec.configuration.network.serviceNodePortRange",

@@ -277,7 +277,7 @@ var (
 	RegistryUnreadable = declare("RegistryUnreadable", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} of the HostedCluster has {hosts}. Nodes cannot read that as a registry or a repository.",
 		Effect: "HyperShift cannot create the configuration of nodes from it, or nodes cannot pull images. No new node becomes Ready.",
-		Fix:    "Remove a scheme, a tag, a slash at the end, and capital letters of a path. For plain HTTP, set registrySources.insecureRegistries."})
+		Fix:    "Remove a scheme, a tag, a slash at the end, and capital letters of a path. In containerRuntimeSearchRegistries, also remove paths and wildcards. For plain HTTP, set registrySources.insecureRegistries."})
 	APIRouteHostMissing = declare("APIRouteHostMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError,
 		What: "The API server is published with a Route without a host name ({field}), which HyperShift refuses.",
 		Fix:  "Create the cluster with a host name. If its command line has no flag for it, edit the output of --render."})

@@ -209,6 +209,12 @@ func sourceChanges() (out []change) {
 			set(w.hosted(), object{key: []any{registry}}, "spec", "configuration", "image", "registrySources")
 		})
 	}
+	for _, entry := range []string{"https://registry.example.com", "registry.example.com/team", "*.example.com"} { // postProcess of sysregistriesv2 in containers/image.
+		add("nodes search short names of images at "+entry, "search", "Warning", entry, func(w *world) {
+			set(w.hosted(), []any{"quay.io", entry}, "spec", "configuration", "image", "registrySources", "containerRuntimeSearchRegistries")
+		})
+		out[len(out)-1].alone = true // Others replace registrySources.
+	}
 	refused("allowedRegistries", "registry.example.com")
 	refused("blockedRegistries", "quay.io")
 	// Each node has a /23, and an update of two nodes adds a third.
