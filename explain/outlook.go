@@ -81,7 +81,9 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 	case of(problem.NADNamespaceNotAllowed):
 		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
 	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied),
-		has(func(p problem.Problem) bool { return p.Reason == problem.NodesNotCreated && !stopsNodePools(p) }):
+		has(func(p problem.Problem) bool {
+			return p.Reason == problem.NodesNotCreated && !slices.Contains(stopsNodes, p.Cause) && p.Cause != problem.NodePoolLabelStopsUpdates
+		}):
 		return outlook{boots: Unknown, may: "nodes may not become Ready"}
 	case onPrimary(problem.RangeTooSmall):
 		return outlook{boots: Unknown, may: "VMs may run out of addresses, so some nodes may not become Ready"}
@@ -92,29 +94,31 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 // refusesControlPlane reports whether HyperShift creates no control plane because of p, which is marked Waiting.
 func refusesControlPlane(p problem.Problem) bool { return p.Cause == problem.ControlPlaneRefused }
 
-// stopsNodePools reports whether HyperShift creates no new nodes of some NodePools because of p. If HyperShift creates
-// no nodes of any NodePool, another problem reports that.
-func stopsNodePools(p problem.Problem) bool {
-	return slices.Contains([]problem.Cause{problem.NodePoolRefused, problem.NodePoolPaused, problem.NodePoolNameTooLong, problem.NodePoolWithoutVolume}, p.Cause)
-}
+// stopsNodes are the causes for which HyperShift creates no new nodes of some NodePools. If HyperShift creates no nodes
+// of any NodePool, another problem reports that.
+var stopsNodes = []problem.Cause{problem.NodePoolRefused, problem.NodePoolPaused, problem.NodePoolNameTooLong, problem.NodePoolWithoutVolume, problem.NodePoolLabelInvalid}
 
 // extras returns clauses about what nodes lack although they become Ready.
 func extras(problems problem.Problems) (clauses []string) {
-	var stopped []string
-	for _, p := range problems {
-		if stopsNodePools(p) {
-			stopped = append(stopped, p.Args["nodePools"]...)
+	lack := func(what string, causes ...problem.Cause) {
+		var pools []string
+		for _, p := range problems {
+			if slices.Contains(causes, p.Cause) {
+				pools = append(pools, p.Args["nodePools"]...)
+			}
+		}
+		slices.Sort(pools)
+		switch {
+		case len(pools) > maxParts:
+			clauses = append(clauses, "some NodePools get no "+what)
+		case len(pools) > 1:
+			clauses = append(clauses, "NodePools "+sentenceList(pools)+" get no "+what)
+		case len(pools) > 0:
+			clauses = append(clauses, "NodePool "+pools[0]+" gets no "+what)
 		}
 	}
-	slices.Sort(stopped)
-	switch {
-	case len(stopped) > maxParts:
-		clauses = append(clauses, "some NodePools get no new nodes")
-	case len(stopped) > 1:
-		clauses = append(clauses, "NodePools "+sentenceList(stopped)+" get no new nodes")
-	case len(stopped) > 0:
-		clauses = append(clauses, "NodePool "+stopped[0]+" gets no new nodes")
-	}
+	lack("new nodes", stopsNodes...)
+	lack("updates", problem.NodePoolLabelStopsUpdates)
 	add := func(clause string, is func(problem.Problem) bool) {
 		if slices.ContainsFunc(problems.Of(problem.SeverityWarning), is) {
 			clauses = append(clauses, clause)

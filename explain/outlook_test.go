@@ -47,6 +47,7 @@ func TestVerdictsAgree(t *testing.T) {
 	unmade := problem.New(problem.NodePoolRefused, problem.Subject{}, problem.Args{"nodePools": {"blue"}, "condition": {"ValidReleaseImage"}, "error": {"no image"}})
 	paused := problem.New(problem.NodePoolPaused, problem.Subject{}, problem.Args{"nodePools": {"a", "b"}})
 	many := problem.New(problem.NodePoolPaused, problem.Subject{}, problem.Args{"nodePools": {"a", "b", "c", "d"}})
+	old := problem.New(problem.NodePoolLabelStopsUpdates, problem.Subject{}, problem.Args{"nodePools": {"green"}, "label": {`"a=b c"`}})
 	onlyVMs := problem.New(problem.NoNewNodes, problem.Subject{}, nil)
 	none, noPlane := problem.New(problem.NoNodePoolCreatesNodes, problem.Subject{}, nil), problem.New(problem.ControlPlaneRefused, problem.Subject{}, problem.Args{"condition": {"ValidConfiguration"}, "error": {"x"}})
 	range1, range2 := of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/vlan100"), of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/storage")
@@ -69,6 +70,8 @@ func TestVerdictsAgree(t *testing.T) {
 		"console is a hint":        {one, problem.Problems{of(problem.SeverityInfo, problem.AppsUnreachable, "", "")}, "Nodes can boot: DHCP", "nodes will become Ready."},
 		"network plugin":           {one, problem.Problems{plugin}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
 		"no nodes of one NodePool": {one, problem.Problems{unmade}, "Nodes can boot, but NodePool blue gets no new nodes. DHCP", "nodes will become Ready, but NodePool blue gets no new nodes."},
+		"no updates of one NodePool": {one, problem.Problems{old, unmade}, "Nodes can boot, but NodePool blue gets no new nodes and NodePool green gets no updates. DHCP",
+			"nodes will become Ready, but NodePool blue gets no new nodes and NodePool green gets no updates."},
 		"no nodes of three NodePools": {one, problem.Problems{console, unmade, paused}, "Nodes can boot, but NodePools a, b and blue get no new nodes and the console stays degraded. DHCP",
 			"nodes will become Ready, but NodePools a, b and blue get no new nodes and the console stays degraded."},
 		"no nodes of many NodePools": {one, problem.Problems{many}, "Nodes can boot, but some NodePools get no new nodes. DHCP", "nodes will become Ready, but some NodePools get no new nodes."},

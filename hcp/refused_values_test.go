@@ -246,6 +246,12 @@ func TestRefusedNodePools(t *testing.T) {
 	tainted := func(number int, effect corev1.TaintEffect) change {
 		return func(o *hcp.Objects) { o.NodePools[number].Spec.Taints = []hyperv1.Taint{{Key: "a", Effect: effect}} }
 	}
+	labels := func(key, value string) change {
+		return func(o *hcp.Objects) {
+			o.NodePools[0].Spec.NodeLabels = map[string]string{"topology.kubernetes.io/zone": "a", key: value}
+		}
+	}
+	inPlace := func(o *hcp.Objects) { o.NodePools[0].Spec.Management.UpgradeType = hyperv1.UpgradeTypeInPlace }
 	second := func(o *hcp.Objects) { secondPool(o, false) }
 	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
 	deleted := func(o *hcp.Objects) { o.NodePools[1].DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)} }
@@ -263,6 +269,14 @@ func TestRefusedNodePools(t *testing.T) {
 		"a taint, and VMs boot":                   {[]change{tainted(0, corev1.TaintEffectNoSchedule)}, problem.AllNodesTainted},
 		"a taint, and a NodePool being deleted":   {[]change{fresh, second, tainted(0, corev1.TaintEffectNoExecute), deleted}, problem.AllNodesTainted},
 		"a taint, and a NodePool without nodes":   {[]change{fresh, second, tainted(0, corev1.TaintEffectNoExecute), empty}, problem.AllNodesTainted},
+		"a label of nodes with a long key":        {[]change{inPlace, labels(strings.Repeat("a", 32), "true")}, problem.NodePoolLabelInvalid},
+		"a label of nodes with 31 characters":     {[]change{inPlace, labels(strings.Repeat("a", 31), "")}, ""},
+		"a label of nodes with a domain":          {[]change{inPlace, labels("example.com/"+strings.Repeat("a", 63), "true")}, ""},
+		"a label of nodes with a space":           {[]change{inPlace, labels("team", "a & b")}, problem.NodePoolLabelInvalid},
+		"a label of nodes without VMs":            {[]change{fresh, inPlace, labels("team", "a & b")}, problem.NodePoolLabelInvalid},
+		"a label of replaced nodes":               {[]change{labels(strings.Repeat("a", 32), "true")}, problem.NodePoolLabelStopsUpdates},
+		"a label of replaced nodes without VMs":   {[]change{fresh, labels("team", "a & b")}, problem.NodePoolLabelStopsUpdates},
+		"labels of replaced nodes":                {[]change{labels("team", "a-b")}, ""},
 		"a HostedCluster with a long name":        {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
 	})
 }
@@ -282,6 +296,7 @@ var refusals = []problem.Cause{
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
 	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
 	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable, problem.HTTPProxyRefused, problem.NoProxyRefused, problem.AllNodesTainted,
+	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

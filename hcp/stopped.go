@@ -14,6 +14,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/networks"
@@ -21,11 +22,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A stop is the reason why HyperShift creates no new nodes of a NodePool. Besides cause, either field is set, or
-// condition and error: the type and the text of a condition.
+// A stop is the reason why HyperShift creates no new nodes of a NodePool, or does not update it. Besides cause, either
+// field is set, or condition and error: the type and the text of a condition. If field has labels, label is one of them.
 type stop struct {
-	cause                   problem.Cause
-	field, condition, error string
+	cause                          problem.Cause
+	field, label, condition, error string
 }
 
 // stopped returns a problem for each reason why HyperShift creates no control plane of o, or no nodes. If nodes exist
@@ -79,7 +80,9 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		}
 		if s := stopOf(hc, np); s.cause != "" {
 			byStop[s] = append(byStop[s], np.Name)
-			wanted--
+			if s.cause != problem.NodePoolLabelStopsUpdates {
+				wanted--
+			}
 		}
 	}
 	if len(dotted) > 0 {
@@ -93,12 +96,15 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		ps = append(ps, problem.New(problem.NoNewNodes, problem.Subject{}, nil))
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(byStop), func(a, b stop) int {
-		return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.condition, b.condition), cmp.Compare(a.error, b.error))
+		return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.condition, b.condition), cmp.Compare(a.error, b.error), cmp.Compare(a.label, b.label))
 	}) {
 		pools := slices.Sorted(slices.Values(byStop[s]))
 		args, keys := problem.Args{"nodePools": pools[:min(len(pools), maxNamed)], "condition": {s.condition}, "error": {s.error}}, []string(nil)
 		if s.field != "" {
 			args, keys = problem.Args{"nodePools": args["nodePools"]}, []string{s.field}
+		}
+		if s.label != "" {
+			args["label"] = problem.Values{s.label}
 		}
 		ps = append(ps, problem.New(s.cause, problem.Subject{}, args, keys...))
 	}
@@ -111,12 +117,15 @@ const maxName = 63
 // maxNamed is the maximum number of NodePools, or of values of one field, that a problem names.
 const maxNamed = 10
 
-// stopOf returns why HyperShift creates no new nodes of np, or the zero stop if it creates them. A time in
+// stopOf returns why HyperShift creates no new nodes of np or does not update it, or the zero stop if it does both. A time in
 // spec.pausedUntil stops np only while a condition reports the pause. Conditions are ignored until Ignition is
 // published: until the control plane has its configuration, HyperShift reports ValidMachineConfig False
 // (MissingCoreConfigError).
 func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
-	kv := np.Spec.Platform.Kubevirt
+	kv, updates := np.Spec.Platform.Kubevirt, stop{}
+	if label := invalidLabel(np.Spec.NodeLabels); label != "" {
+		updates = stop{cause: problem.NodePoolLabelStopsUpdates, field: "spec.nodeLabels", label: label}
+	}
 	switch {
 	case isTrue(np.Spec.PausedUntil):
 		return stop{cause: problem.NodePoolPaused, field: "spec.pausedUntil"}
@@ -124,9 +133,11 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 		return stop{cause: problem.NodePoolNameTooLong, field: "metadata.name"}
 	case kv != nil && kv.RootVolume != nil && kv.RootVolume.Persistent == nil: // PlatformValidation in nodepool/kubevirt/kubevirt.go
 		return stop{cause: problem.NodePoolWithoutVolume, field: "spec.platform.kubevirt.rootVolume"}
+	case updates.label != "" && np.Spec.Management.UpgradeType == hyperv1.UpgradeTypeInPlace:
+		return stop{cause: problem.NodePoolLabelInvalid, field: updates.field, label: updates.label}
 	}
 	if hc.Status.IgnitionEndpoint == "" {
-		return stop{}
+		return updates
 	}
 	for _, c := range np.Status.Conditions {
 		if c.Type == hyperv1.NodePoolValidArchPlatform && !slices.Contains([]string{"", hyperv1.ArchitectureAMD64, hyperv1.ArchitectureS390X}, np.Spec.Arch) {
@@ -136,7 +147,22 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 			return stop{cause: problem.NodePoolRefused, condition: c.Type, error: quoted(c.Reason, c.Message)}
 		}
 	}
-	return stop{}
+	return updates
+}
+
+// managedLabel is what HyperShift puts before the keys of nodeLabels when it sets them on Machines. In a MachineSet, they
+// are in its template (reconcileMachineSet in nodepool/capi.go). For a MachineDeployment, HyperShift sets them on Machines
+// that exist, and on an error, it changes neither the replicas nor the template (propagateLabelsAndTaintsToMachines).
+const managedLabel = "managed.hypershift.openshift.io."
+
+// invalidLabel returns the first of nodeLabels that Kubernetes refuses on Machines, or "" if there is none.
+func invalidLabel(nodeLabels map[string]string) string {
+	for _, key := range slices.Sorted(maps.Keys(nodeLabels)) {
+		if value := nodeLabels[key]; len(validation.IsQualifiedName(managedLabel+key))+len(validation.IsValidLabelValue(value)) > 0 {
+			return strconv.Quote(key + "=" + value)
+		}
+	}
+	return ""
 }
 
 // isTrue reports whether until, the value of spec.pausedUntil, is true instead of a time.

@@ -113,3 +113,22 @@ func TestRefusedBeforeTheControlPlane(t *testing.T) {
 	g.Expect(report.Boots).To(Equal(explain.No))
 	g.Expect(report.Problems[0].Text).To(HavePrefix("HyperShift creates no control plane, because condition ValidConfiguration of the HostedCluster is False (InvalidConfiguration: xxx"))
 }
+
+// TestInvalidNodeLabel: with InPlace, no Machine has such a label, so no VM is created. With Replace, the first nodes come.
+func TestInvalidNodeLabel(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	o.VMs, o.NodePools[0].Status = nil, hyperv1.NodePoolStatus{}
+	o.NodePools[0].Spec.NodeLabels = map[string]string{"topology-aware-scheduling-enabled": "true", "team": "a\nb"}
+	o.NodePools[0].Spec.Management.UpgradeType = hyperv1.UpgradeTypeReplace
+	boots := func() explain.Answer {
+		p, problems := plan(o)
+		return explain.Status{Plan: p, Problems: problems}.Report().Boots
+	}
+	all := notMade(o)
+	g.Expect(all).To(HaveExactElements(HaveField("Cause", problem.NodePoolLabelStopsUpdates)))
+	g.Expect(all[0].Args["label"]).To(Equal(problem.Values{`"team=a\nb"`}))
+	g.Expect(boots()).To(Equal(explain.Yes))
+	o.NodePools[0].Spec.Management.UpgradeType = hyperv1.UpgradeTypeInPlace
+	g.Expect(notMade(o)).To(HaveExactElements(HaveField("Cause", problem.NoNodePoolCreatesNodes), HaveField("Cause", problem.NodePoolLabelInvalid)))
+	g.Expect(boots()).To(Equal(explain.No))
+}

@@ -157,6 +157,7 @@ func nodePoolKind() kind {
 		"spec.replicas",
 		"spec.autoScaling.min",
 		"spec.autoScaling.max",
+		"spec.nodeLabels",
 		"spec.management.upgradeType",
 		"spec.management.replace.strategy",
 		"spec.management.replace.rollingUpdate.maxSurge",

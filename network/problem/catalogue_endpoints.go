@@ -270,6 +270,14 @@ var (
 		What:   "The name of NodePool {nodePools} has more than 63 characters.",
 		Effect: "HyperShift sets it as a label of VMs. Kubernetes refuses that label, so no VM is created.",
 		Fix:    "Create a NodePool with a shorter name."})
+	NodePoolLabelInvalid = declare("NodePoolLabelInvalid", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "NodePool {nodePools} has {label} in spec.nodeLabels. With HyperShift's prefix managed.hypershift.openshift.io, this is not a valid label.",
+		Effect: "HyperShift sets it on each Machine. Kubernetes refuses the Machine, so no VM is created.",
+		Fix:    "Correct the label. Its value has at most 63 characters, and a key without a domain such as example.com/ at most 31."})
+	NodePoolLabelStopsUpdates = declare("NodePoolLabelStopsUpdates", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "NodePool {nodePools} has {label} in spec.nodeLabels. With HyperShift's prefix managed.hypershift.openshift.io, this is not a valid label.",
+		Effect: "Nodes do not get the label. After it has created the first nodes, HyperShift neither updates the NodePool nor changes its number of replicas.",
+		Fix:    "Correct the label. Its value has at most 63 characters, and a key without a domain such as example.com/ at most 31."})
 	NodePoolNameHasDot = declare("NodePoolNameHasDot", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "The name of NodePool {nodePools} has a dot.",
 		Effect: "KubeVirt cuts the host name of a VM at its first dot. In OpenShift 4.16 and later, all these VMs get the same host name, and none becomes a node.",

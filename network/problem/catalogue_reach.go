@@ -6,8 +6,7 @@ var (
 	OAuthBehindGateway = declare("OAuthBehindGateway", Entry{Reason: OAuthUnreachable, Severity: SeverityWarning,
 		What:   "OAuth is published at the address {address}, and network {network} has gateway {gateway}.",
 		Effect: "Pods of the hosted cluster send their traffic to the gateway, so logins to the console fail.",
-		Fix: "Publish OAuth with a host name, set routingViaHost in OVN-Kubernetes, or route {address} from the gateway " +
-			"to the next-hop VIP."})
+		Fix:    "Publish OAuth with a host name, set routingViaHost in OVN-Kubernetes, or route {address} from the gateway to the next-hop VIP."})
 	TimeServersMissing = declare("TimeServersMissing", Entry{Reason: NTPMissing, Severity: SeverityWarning,
 		What:   "The value ntp is missing in annotation services for networks without a gateway ({networks}), so VMs there have no time server.",
 		Effect: "If clocks drift, TLS fails.",
@@ -16,8 +15,7 @@ var (
 	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}.",
 		Effect: "If clocks drift, TLS fails.",
-		Fix: "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network, " +
-			"or set annotation gateway."})
+		Fix:    "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network, or set annotation gateway."})
 	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}, and edges run no NTP server there.",
 		Effect: "If clocks drift, TLS fails.",

@@ -15,10 +15,9 @@ var (
 		Effect: "VMs do not boot from it, and get addresses there from other servers, or have static ones.",
 		Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
 	SecondaryCIDRForBootOnly = declare("SecondaryCIDRForBootOnly", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
-		What: "Network {network} is not served, because it has no CIDR.",
-		Effect: "spec.networking.machineNetwork ({found}) applies only to a network that VMs boot from. These VMs boot " +
-			"from the pod network.",
-		Fix: "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
+		What:   "Network {network} is not served, because it has no CIDR.",
+		Effect: "spec.networking.machineNetwork ({found}) applies only to a network that VMs boot from. These VMs boot from the pod network.",
+		Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
 	SecondaryCIDRRemoved = declare("SecondaryCIDRRemoved", Entry{Reason: ServedByOthers, Severity: SeverityWarning,
 		What:   "The CIDR of network {network} is no longer set.",
 		Effect: "Its edges stay as they are, with CIDR {cidr}.",
@@ -94,8 +93,7 @@ var (
 			"notice it only after 40 to 50 s.",
 		Fix: "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod."})
 	FailoverTargetsAnswered = declare("FailoverTargetsAnswered", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
-		What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because a router answers for " +
-			"every address (proxy ARP).",
+		What:   "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because a router answers for every address (proxy ARP).",
 		Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
 		Fix:    "Disable proxy ARP on the router's interface on this network."})
 	FailoverCheckFailed = declare("FailoverCheckFailed", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
@@ -153,8 +151,7 @@ var (
 		Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
 			"to 0 or 1. Then restart the edge's pod."})
 	EdgeAnswersForgedIPv6Sources = declare("EdgeAnswersForgedIPv6Sources", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
-		What: "Edge {edge} accepts IPv6 packets from network {network}, and the pod network has IPv6. The kernel does not verify " +
-			"IPv6 source addresses.",
+		What:   "Edge {edge} accepts IPv6 packets from network {network}, and the pod network has IPv6. The kernel does not verify IPv6 source addresses.",
 		Effect: "A VM that forges addresses can make the edge send ICMPv6 replies and TCP resets into the pod network.",
 		Fix:    "On the management nodes, filter IPv6 on the bridge or the virtual functions of the VLAN."})
 	EdgeTakesForgedRedirects = declare("EdgeTakesForgedRedirects", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
@@ -174,20 +171,15 @@ var (
 		What: "The state of the clock cannot be read: {error}.",
 		Fix:  "If the operation is not permitted, let the seccomp profile RuntimeDefault of the node permit adjtimex, as containerd and CRI-O do."})
 	EdgeClockUnsynchronized = declare("EdgeClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
-		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
-			"is not synchronized ({why}).",
+		What:   "Edge {edge} of network {network} serves no time, because the clock of its management cluster node is not synchronized ({why}).",
 		Effect: "VMs that use edge {edge} do not set their clocks.",
 		Fix:    "Check the time sources of that node: chronyc sources. To find the node: {command}"})
 	OneClockUnsynchronized = declare("OneClockUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
-		What: "Edge {edge} of network {network} serves no time, because the clock of its management cluster node " +
-			"is not synchronized ({why}).",
+		What:   "Edge {edge} of network {network} serves no time, because the clock of its management cluster node is not synchronized ({why}).",
 		Effect: "VMs that use edge {edge} do not set their clocks. Edge {other} serves the time, but an unsynchronized clock causes no failover.",
-		Fix: "Check the time sources of that node: chronyc sources. To find the node: {command}. " +
-			"To move the VMs to edge {other}: {move}"})
+		Fix:    "Check the time sources of that node: chronyc sources. To find the node: {command}. To move the VMs to edge {other}: {move}"})
 	NetworkClocksUnsynchronized = declare("NetworkClocksUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
-		What: "No edge of network {network} serves the time, because the clocks of their management cluster nodes " +
-			"are not synchronized ({why}).",
+		What:   "No edge of network {network} serves the time, because the clocks of their management cluster nodes are not synchronized ({why}).",
 		Effect: "VMs on the network do not set their clocks. If clocks drift, TLS fails.",
-		Fix: "Check the time sources of these nodes: chronyc sources. Or set annotation {key} to a time server on the network. " +
-			"To find the nodes: {command}"})
+		Fix:    "Check the time sources of these nodes: chronyc sources. Or set annotation {key} to a time server on the network. To find the nodes: {command}"})
 )

@@ -133,6 +133,14 @@ func stoppedChanges() []change {
 	})
 	add("the range of node ports is one port", "node ports", "30000", false, func(w *world) { set(w.hosted(), "30000", "spec", "configuration", "network", "serviceNodePortRange") })
 	add("the name of a NodePool is too long", "pool", strings.Repeat("a", 64), false, func(w *world) { set(w.pool(), strings.Repeat("a", 64), "metadata", "name") }).alone = true
+	for _, label := range [][2]string{{"topology-aware-scheduling-enabled", "true"}, {"team", "a & b"}} { // nodepool/capi.go of HyperShift.
+		for _, of := range []string{"InPlace", "Replace"} {
+			add("nodes have label "+label[0]+", and a NodePool updates by "+of, "pool", fmt.Sprintf("%q", label[0]+"="+label[1]), false, func(w *world) {
+				set(w.pool(), object{label[0]: label[1]}, "spec", "nodeLabels")
+				set(w.pool(), of, "spec", "management", "upgradeType")
+			}).on = "pool status" // Another reason may come first.
+		}
+	}
 	hosted("pods have IPv6 first, and Services IPv4", "fd01::/48", cidr("fd01::/48", "10.132.0.0/14"), "clusterNetwork")
 	hosted("Services have IPv6 first, and pods IPv4", "fd02::/112", cidr("fd02::/112", "172.31.0.0/16"), "serviceNetwork")
 	hosted("machines have IPv6 first, and pods IPv4", "fd55::/64", cidr("fd55::/64", "192.168.100.0/24"), "machineNetwork")
@@ -192,6 +200,10 @@ func TestOneOfTwoNodePools(t *testing.T) {
 		"paused": func(pool object) { set(pool, "true", "spec", "pausedUntil") },
 		"refused": func(pool object) {
 			report(pool, "ValidMachineConfig", "False", "ValidationFailed", "no such ConfigMap")
+		},
+		"labeled": func(pool object) {
+			set(pool, object{"topology-aware-scheduling-enabled": "true"}, "spec", "nodeLabels")
+			set(pool, "InPlace", "spec", "management", "upgradeType")
 		},
 	} {
 		for _, vm := range []bool{false, true} {
