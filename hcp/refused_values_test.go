@@ -242,6 +242,7 @@ func TestRefusedNodePools(t *testing.T) {
 		return func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.RootVolume = &v }
 	}
 	named := func(pool string) change { return func(o *hcp.Objects) { o.NodePools[0].Name = pool } }
+	identified := func(id string) change { return func(o *hcp.Objects) { o.HostedCluster.Spec.InfraID = id } }
 	cluster := func(name string) change { return func(o *hcp.Objects) { o.HostedCluster.Name = name } }
 	tainted := func(number int, effect corev1.TaintEffect) change {
 		return func(o *hcp.Objects) { o.NodePools[number].Spec.Taints = []hyperv1.Taint{{Key: "a", Effect: effect}} }
@@ -277,6 +278,8 @@ func TestRefusedNodePools(t *testing.T) {
 		"a label of replaced nodes":               {[]change{labels(strings.Repeat("a", 32), "true")}, problem.NodePoolLabelStopsUpdates},
 		"a label of replaced nodes without VMs":   {[]change{fresh, labels("team", "a & b")}, problem.NodePoolLabelStopsUpdates},
 		"labels of replaced nodes":                {[]change{labels("team", "a-b")}, ""},
+		"an infraID of 64 characters":             {[]change{fresh, identified(strings.Repeat("a", 64))}, problem.InfraIDTooLong},
+		"an infraID of 63 characters":             {[]change{fresh, identified(strings.Repeat("a", 63))}, ""},
 		"a HostedCluster with a long name":        {[]change{cluster(strings.Repeat("a", 55))}, problem.ControlPlaneNameTooLong},
 	})
 }
@@ -296,7 +299,7 @@ var refusals = []problem.Cause{
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
 	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
 	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable, problem.HTTPProxyRefused, problem.NoProxyRefused, problem.AllNodesTainted,
-	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates,
+	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates, problem.InfraIDTooLong,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

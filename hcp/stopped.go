@@ -66,6 +66,9 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		ps = append(ps, problem.New(problem.AuthenticationWithoutType, problem.Subject{}, nil, "spec.configuration.authentication"))
 	}
 	noMachines := turnedOff(problem.MachineManagementDisabled, hyperv1.DisableMachineManagement)
+	if len(hc.Spec.InfraID) > maxName { // setMachineDeploymentMetadata and reconcileMachineSet in nodepool/capi.go
+		noMachines, ps = true, append(ps, problem.New(problem.InfraIDTooLong, problem.Subject{}, nil, "spec.infraID"))
+	}
 
 	var dotted []string
 	byStop, sizes, wanted := map[stop][]string{}, networks.NodePoolSizes(o), 0

@@ -65,6 +65,7 @@ func metadata(further ...string) []string {
 func hostedClusterKind() kind {
 	return kind{gvk: hyperv1.GroupVersion.WithKind("HostedCluster"), fields: project(reflect.TypeFor[HostedClusterFields](), append(metadata("annotations"),
 		"spec.pausedUntil",
+		"spec.infraID",
 		"spec.controllerAvailabilityPolicy",
 		"spec.capabilities.disabled",
 		"spec.platform.type",

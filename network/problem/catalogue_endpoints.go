@@ -266,6 +266,10 @@ var (
 		What:   "The control plane would be in namespace {namespace}. A namespace has at most 63 characters.",
 		Effect: "HyperShift creates neither a control plane nor nodes.",
 		Fix:    "Create the HostedCluster with a shorter name, or in a namespace with a shorter name."})
+	InfraIDTooLong = declare("InfraIDTooLong", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "spec.infraID of the HostedCluster has more than 63 characters, and cannot be changed later.",
+		Effect: "HyperShift sets it as a label of MachineDeployments and MachineSets. Kubernetes refuses that label, so no VM is created.",
+		Fix:    "Create the cluster with a shorter infraID, or without one."})
 	NodePoolNameTooLong = declare("NodePoolNameTooLong", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "The name of NodePool {nodePools} has more than 63 characters.",
 		Effect: "HyperShift sets it as a label of VMs. Kubernetes refuses that label, so no VM is created.",
