@@ -285,6 +285,7 @@ kind: HostedCluster
 metadata: {name: a, namespace: a}
 spec:
   autoscaling: {maxNodesTotal: 5}
+  networking: {networkType: Other, allocateNodeCIDRs: Enabled}
   operatorConfiguration:
     clusterNetworkOperator: {ovnKubernetesConfig: {mtu: 8900}}
     ingressOperator: {endpointPublishingStrategy: {type: NodePortService, nodePort: {protocol: PROXY}, hostNetwork: {protocol: PROXY}}}
@@ -296,6 +297,7 @@ spec: {clusterName: a, autoScaling: {min: 2, max: 9}}
 `))).To(Succeed())
 	o := d.Clusters()[0]
 	g.Expect(o.OVNMTU).To(Equal(8900))
+	g.Expect(o.AllocateNodeCIDRs).To(Equal("Enabled"))
 	g.Expect(o.HostedIngress).To(And(HaveField("NodePort.Protocol", operatorv1.ProxyProtocol), HaveField("HostNetwork.Protocol", operatorv1.ProxyProtocol)))
 	g.Expect(o.HostedCluster.Spec.Autoscaling.MaxNodesTotal).To(HaveValue(BeEquivalentTo(5)))
 	g.Expect(o.NodePools[0].Spec.AutoScaling).To(HaveValue(Equal(hyperv1.NodePoolAutoScaling{Min: 2, Max: 9})))

@@ -224,7 +224,8 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 }
 
 // defaultHostPrefix and defaultHostPrefixIPv6 are HyperShift's defaults (support/globalconfig/network.go).
-const defaultHostPrefix, defaultHostPrefixIPv6 = 23, 64
+// allocatedHostPrefix is the IPv4 default of kube-controller-manager, and its IPv6 default is 64, too.
+const defaultHostPrefix, defaultHostPrefixIPv6, allocatedHostPrefix = 23, 64, 24
 
 const podNetworksField = "spec.networking.clusterNetwork"
 
@@ -258,11 +259,14 @@ func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
 
 // podSubnets returns a problem for each family in which the pod networks have fewer subnets than o may have nodes.
 // OVN-Kubernetes gives each node one subnet of each family, and a node without one stays NotReady
-// (pkg/clustermanager/subnetallocator). It also returns a problem if the join or the transit subnet is too small. The
+// (pkg/clustermanager/subnetallocator). For another network plugin with allocateNodeCIDRs, kube-controller-manager gives
+// each node a subnet of the first network. HyperShift passes no --node-cidr-mask-size to it (v2/kcm/deployment.go), so
+// hostPrefix has no effect. For OVN-Kubernetes, podSubnets also returns a problem if the join or the transit subnet is too small. The
 // cluster network operator requires an address for each IPv4 subnet and three more (isV4NodeSubnetLargeEnough in
 // pkg/network/ovn_kubernetes.go).
 func podSubnets(o objects.Objects) (ps problem.Problems) {
-	if !objects.UsesOVN(o.HostedCluster) || refusedHostPrefix(o) != nil {
+	ovn := objects.UsesOVN(o.HostedCluster)
+	if !ovn && o.AllocateNodeCIDRs != "Enabled" || refusedHostPrefix(o) != nil {
 		return nil
 	}
 	type family struct {
@@ -270,17 +274,25 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 		subnets int
 	}
 	var ipv4, ipv6 family
-	for _, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
+	for i, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
 		p, err := netip.ParsePrefix(n.CIDR.String())
-		if err != nil {
+		if err != nil || !ovn && i > 0 {
 			continue
 		}
-		of := &ipv6
+		of, per := &ipv6, hostPrefixOf(p, n.HostPrefix)
 		if p.Addr().Is4() {
 			of = &ipv4
 		}
+		switch {
+		case !ovn && p.Addr().Is4():
+			per = allocatedHostPrefix
+		case !ovn:
+			per = defaultHostPrefixIPv6
+		}
 		of.cidrs = append(of.cidrs, p.String())
-		of.subnets += 1 << min(hostPrefixOf(p, n.HostPrefix)-p.Bits(), 30)
+		if per >= p.Bits() {
+			of.subnets += 1 << min(per-p.Bits(), 30)
+		}
 	}
 	nodes := networks.MaxNodes(o)
 	for _, f := range []family{ipv4, ipv6} {
@@ -288,6 +300,9 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 			args := problem.Args{"cidrs": f.cidrs, "count": {strconv.Itoa(f.subnets)}, "vms": {strconv.Itoa(nodes)}}
 			ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, args, podNetworksField, "spec.replicas"))
 		}
+	}
+	if !ovn {
+		return ps
 	}
 	for _, s := range []struct{ field, cidr string }{
 		{"v4InternalSubnet", cmp.Or(o.JoinSubnet, ovnJoin)}, {"ipv4.internalTransitSwitchSubnet", ovnConfig(o.HostedCluster).InternalTransitSwitchSubnet},

@@ -99,6 +99,41 @@ func TestPodSubnets(t *testing.T) {
 	}
 }
 
+// TestAllocatedPodSubnets: with allocateNodeCIDRs, kube-controller-manager gives each node a /24 of the first network, whatever hostPrefix is.
+func TestAllocatedPodSubnets(t *testing.T) {
+	for name, c := range map[string]struct {
+		cidrs []string
+		nodes int32
+		mode  string
+		want  string
+	}{
+		"subnets for all":           {[]string{"10.132.0.0/22"}, 3, "Enabled", ""}, // An update adds one.
+		"a subnet too few":          {[]string{"10.132.0.0/22"}, 4, "Enabled", "4"},
+		"the first network counts":  {[]string{"10.132.0.0/22", "10.136.0.0/14"}, 4, "Enabled", "4"},
+		"a network below a subnet":  {[]string{"10.132.0.0/25"}, 1, "Enabled", "0"},
+		"IPv6":                      {[]string{"fd01::/63"}, 2, "Enabled", "2"},
+		"many, and no join subnet":  {[]string{"10.0.0.0/8"}, 2, "Enabled", ""},
+		"the plugin divides it":     {[]string{"10.132.0.0/22"}, 4, "Disabled", ""},
+		"the plugin's own division": {[]string{"10.132.0.0/22"}, 4, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			n := &o.HostedCluster.Spec.Networking
+			n.NetworkType, n.ClusterNetwork, o.NodePools[0].Spec.Replicas, o.AllocateNodeCIDRs = hyperv1.Other, nil, &c.nodes, c.mode
+			for _, cidr := range c.cidrs {
+				n.ClusterNetwork = append(n.ClusterNetwork, hyperv1.ClusterNetworkEntry{CIDR: *ipnet.MustParseCIDR(cidr), HostPrefix: 28})
+			}
+			_, ps := plan(o)
+			got := causesOf(ps, problem.PodSubnetsTooFew, problem.JoinSubnetTooSmall)
+			if c.want == "" {
+				g.Expect(got).To(BeEmpty())
+				return
+			}
+			g.Expect(got).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("count", problem.Values{c.want}))))
+		})
+	}
+}
+
 // TestPodSubnetsOfAutoscaledNodePools: the autoscaler adds no node beyond maxNodesTotal of all NodePools together.
 func TestPodSubnetsOfAutoscaledNodePools(t *testing.T) {
 	for _, c := range []struct {

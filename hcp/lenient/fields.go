@@ -26,6 +26,8 @@ type HostedClusterFields struct {
 	// OVNMTU is the MTU of the pod network of OVN-Kubernetes in bytes, since HyperShift 0.1.80. 0: not set.
 	OVNMTU int `path:"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"`
 	OVNIPv6
+	// AllocateNodeCIDRs is Enabled if kube-controller-manager gives nodes their pod subnets, since HyperShift 0.1.72. Empty: not set.
+	AllocateNodeCIDRs string `path:"spec.networking.allocateNodeCIDRs"`
 }
 
 // OVNIPv6 are the IPv6 subnets of OVN-Kubernetes since HyperShift 0.1.80. One that is empty is not set.
@@ -37,7 +39,7 @@ type OVNIPv6 struct {
 
 // DeepCopyObject returns a copy of f.
 func (f *HostedClusterFields) DeepCopyObject() runtime.Object {
-	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet, OVNMTU: f.OVNMTU, OVNIPv6: f.OVNIPv6}
+	return &HostedClusterFields{HostedCluster: *f.DeepCopy(), HostedIngress: f.HostedIngress.DeepCopy(), JoinSubnet: f.JoinSubnet, OVNMTU: f.OVNMTU, OVNIPv6: f.OVNIPv6, AllocateNodeCIDRs: f.AllocateNodeCIDRs}
 }
 
 // A kind has the fields that are read of objects of one kind. It is a schema.ObjectKind.
@@ -86,6 +88,7 @@ func hostedClusterKind() kind {
 		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.nodePort.protocol",
 		"spec.autoscaling.maxNodesTotal",
 		"spec.networking.networkType",
+		"spec.networking.allocateNodeCIDRs",
 		"spec.networking.clusterNetwork[].cidr",
 		"spec.networking.clusterNetwork[].hostPrefix",
 		"spec.networking.serviceNetwork[].cidr",

@@ -37,6 +37,8 @@ type Objects struct {
 	OVNMTU int
 	// OVNIPv6 are the IPv6 subnets of ovnKubernetesConfig of HostedCluster.
 	OVNIPv6 lenient.OVNIPv6
+	// AllocateNodeCIDRs is that of HostedCluster: Enabled, Disabled, or empty if the field is not set.
+	AllocateNodeCIDRs string
 	// NodePools of this cluster in any order, including those that are being deleted.
 	NodePools []hyperv1.NodePool
 	// NetworkAttachmentDefinitions that the NodePools name and that exist.

@@ -20,6 +20,7 @@ import (
 // SetHostedCluster sets the hosted cluster of o.
 func (o *Objects) SetHostedCluster(hc *lenient.HostedCluster) {
 	o.HostedCluster, o.HostedIngress, o.JoinSubnet, o.OVNMTU, o.OVNIPv6 = &hc.Fields.HostedCluster, hc.Fields.HostedIngress, hc.Fields.JoinSubnet, hc.Fields.OVNMTU, hc.Fields.OVNIPv6
+	o.AllocateNodeCIDRs = hc.Fields.AllocateNodeCIDRs
 	o.Unreadable = append(o.Unreadable, unreadable(hc, hc.Unreadable)...)
 }
 

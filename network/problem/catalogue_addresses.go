@@ -192,7 +192,7 @@ var (
 		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",
 		Fix: "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: " +
-			"the default is 23, and 64 for IPv6."})
+			"the default is 23, and 64 for IPv6. With allocateNodeCIDRs, hostPrefix has no effect: each node gets a /24, or a /64 for IPv6."})
 	HostPrefixRefused = declare("HostPrefixRefused", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Nodes of the hosted cluster get subnets with hostPrefix {hostPrefix} from the pod network {cidr}. It must be from {least} to {most}.",
 		Effect: "The network operator of the hosted cluster refuses its whole configuration, so nodes do not become Ready.",

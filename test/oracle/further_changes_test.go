@@ -230,6 +230,13 @@ func sourceChanges() (out []change) {
 	out[len(out)-1].alone = true // Other addresses may then be none of the join subnet.
 	subnets("10.132.0.0/22")
 	subnets("10.132.0.0/24")
+	// kube-controller-manager gives each node a /24 (v2/kcm/deployment.go of HyperShift sets no other size).
+	add("nodes get a /24 of the pod network, whatever its hostPrefix is", "CIDR", "Warning", "10.132.0.0/23", func(w *world) {
+		set(w.hosted(), []any{object{"cidr": "10.132.0.0/23", "hostPrefix": 26}}, "spec", "networking", "clusterNetwork")
+		set(w.hosted(), "Other", "spec", "networking", "networkType")
+		set(w.hosted(), "Enabled", "spec", "networking", "allocateNodeCIDRs")
+	})
+	out[len(out)-1].alone = true // Others are about OVN-Kubernetes.
 	// The bridge of a VM has another MAC than the VM (bridgeBindingSpec in netpod.go).
 	add("the NAD is a macvlan, which delivers no frames to a bridge", "NAD", "Error", "vlan100", func(w *world) {
 		set(w.nad(), `{"cniVersion":"0.3.1","name":"vlan100","type":"macvlan","master":"eth1.100","ipam":{}}`, "spec", "config")
