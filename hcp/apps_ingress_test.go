@@ -103,6 +103,48 @@ func TestAppsBackend(t *testing.T) {
 	}
 }
 
+// TestPassthroughIneffective: HyperShift's Route is for the default domain, and its Service has a node port of the ingress. VMs are served nevertheless.
+func TestPassthroughIneffective(t *testing.T) {
+	prefix := func(of string) func(*hcp.Objects) {
+		return func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomainPrefix = &of }
+	}
+	domain := func(of configv1.IngressSpec) func(*hcp.Objects) {
+		return func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &of} }
+	}
+	for name, c := range map[string]struct {
+		service bool
+		given   func(*hcp.Objects)
+		want    string
+	}{
+		"the defaults":                   {true, func(*hcp.Objects) {}, ""},
+		"a prefix":                       {true, prefix("prod"), "spec.dns.baseDomainPrefix"},
+		"no prefix":                      {true, prefix(""), "spec.dns.baseDomainPrefix"},
+		"the cluster's name as a prefix": {true, prefix("blue"), ""},
+		"a domain":                       {true, domain(configv1.IngressSpec{Domain: "apps.example.com"}), "spec.configuration.ingress"},
+		"the default domain":             {true, domain(configv1.IngressSpec{Domain: "apps.blue.example.com"}), ""},
+		"a domain for Routes of users":   {true, domain(configv1.IngressSpec{Domain: "apps.blue.example.com", AppsDomain: "apps.example.com"}), "spec.configuration.ingress"},
+		"ports of nodes":                 {false, func(o *hcp.Objects) { hostNetwork(o, 0) }, "spec.operatorConfiguration.ingressOperator"},
+		"ports of nodes, set later":      {true, func(o *hcp.Objects) { hostNetwork(o, 0) }, ""},
+		"no passthrough": {false, func(o *hcp.Objects) {
+			prefix("prod")(o)
+			*o.HostedCluster.Spec.Platform.Kubevirt.BaseDomainPassthrough = false
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			passthrough(&o, c.service)
+			c.given(&o)
+			_, problems := translated(o)
+			all := causesOf(problems, problem.PassthroughIneffective)
+			if c.want == "" {
+				g.Expect(all).To(BeEmpty())
+				return
+			}
+			g.Expect(all).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("field", problem.Values{c.want}))))
+		})
+	}
+}
+
 // TestAppsOfOtherDNSServers: if edges forward to other DNS servers, these may resolve *.apps, so oooi only gives a hint.
 func TestAppsOfOtherDNSServers(t *testing.T) {
 	for name, c := range map[string]struct {

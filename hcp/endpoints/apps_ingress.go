@@ -49,6 +49,9 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	if !hasPrimary(in) || !enabled(hc, hyperv1.IngressCapability) {
 		return r
 	}
+	if field := passthroughField(o); field != "" {
+		r.Problems = append(r.Problems, problem.New(problem.PassthroughIneffective, problem.Subject{}, problem.Args{"field": {field}}, field))
+	}
 	e := network.Endpoint{Name: appsEndpoint, Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
 	name := AppsName(hc)
 	if name == "" {
@@ -152,6 +155,27 @@ func passesThrough(hc *hyperv1.HostedCluster) bool {
 		return *k.BaseDomainPassthrough
 	}
 	return hc.Spec.DNS.BaseDomain == "" && hc.CreationTimestamp.IsZero()
+}
+
+// passthroughField returns the field of o with which base domain passthrough has no effect, or "" if there is none. The Route
+// is for the default domain of the ingress, and its Service has a node port of the ingress
+// (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
+func passthroughField(o objects.Objects) string {
+	hc, set := o.HostedCluster, ""
+	if c := hc.Spec.Configuration; c != nil && c.Ingress != nil {
+		set = cmp.Or(c.Ingress.AppsDomain, c.Ingress.Domain)
+	}
+	switch dns := hc.Spec.DNS; {
+	case !passesThrough(hc):
+		return ""
+	case set != "" && dns.BaseDomain != "" && set != "apps."+hc.Name+"."+dns.BaseDomain:
+		return "spec.configuration.ingress"
+	case set == "" && dns.BaseDomainPrefix != nil && *dns.BaseDomainPrefix != hc.Name:
+		return "spec.dns.baseDomainPrefix"
+	case strategy(o).Type == operatorv1.HostNetworkStrategyType && passthroughIngress(o).https == (network.Backend{}):
+		return "spec.operatorConfiguration.ingressOperator"
+	}
+	return ""
 }
 
 type ingress struct {
