@@ -280,7 +280,7 @@ var (
 		Fix:    "Create a NodePool with a shorter name."})
 	NodePoolLabelInvalid = declare("NodePoolLabelInvalid", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "NodePool {nodePools} has {label} in spec.nodeLabels. With HyperShift's prefix managed.hypershift.openshift.io, this is not a valid label.",
-		Effect: "HyperShift sets it on each Machine. Kubernetes refuses the Machine, so no VM is created.",
+		Effect: "HyperShift sets it on objects of Cluster API. Kubernetes refuses these objects, so no VM is created.",
 		Fix:    "Correct the label. Its value has at most 63 characters, and a key without a domain such as example.com/ at most 31."})
 	NodePoolLabelStopsUpdates = declare("NodePoolLabelStopsUpdates", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "NodePool {nodePools} has {label} in spec.nodeLabels. With HyperShift's prefix managed.hypershift.openshift.io, this is not a valid label.",
