@@ -101,17 +101,22 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	for _, s := range slices.SortedFunc(maps.Keys(byStop), func(a, b stop) int {
 		return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.condition, b.condition), cmp.Compare(a.error, b.error), cmp.Compare(a.label, b.label))
 	}) {
-		pools := slices.Sorted(slices.Values(byStop[s]))
-		args, keys := problem.Args{"nodePools": pools[:min(len(pools), maxNamed)], "condition": {s.condition}, "error": {s.error}}, []string(nil)
-		if s.field != "" {
-			args, keys = problem.Args{"nodePools": args["nodePools"]}, []string{s.field}
-		}
-		if s.label != "" {
-			args["label"] = problem.Values{s.label}
-		}
-		ps = append(ps, problem.New(s.cause, problem.Subject{}, args, keys...))
+		ps = append(ps, s.problemOf(slices.Sorted(slices.Values(byStop[s]))))
 	}
 	return ps
+}
+
+// problemOf returns the problem that s stops pools.
+func (s stop) problemOf(pools []string) problem.Problem {
+	args := problem.Args{"nodePools": pools[:min(len(pools), maxNamed)]}
+	if s.field == "" {
+		args["condition"], args["error"] = problem.Values{s.condition}, problem.Values{s.error}
+		return problem.New(s.cause, problem.Subject{}, args)
+	}
+	if s.label != "" {
+		args["label"] = problem.Values{s.label}
+	}
+	return problem.New(s.cause, problem.Subject{}, args, s.field)
 }
 
 // maxName is the maximum length of a namespace and of the value of a label.

@@ -122,7 +122,7 @@ func TestInvalidNodeLabel(t *testing.T) {
 	o.NodePools[0].Spec.Management.UpgradeType = hyperv1.UpgradeTypeReplace
 	boots := func() explain.Answer {
 		p, problems := plan(o)
-		return explain.Status{Plan: p, Problems: problems}.Report().Boots
+		return explain.Status{Plan: p, Problems: problems, Applied: true, Running: true, ReadyEdges: map[string]int{p.Networks[0].Name: 1}}.Report().Boots
 	}
 	all := notMade(o)
 	g.Expect(all).To(HaveExactElements(HaveField("Cause", problem.NodePoolLabelStopsUpdates)))

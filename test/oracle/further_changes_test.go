@@ -154,6 +154,25 @@ spec: {type: LoadBalancer, ports: [{name: https, port: 443, targetPort: 31443}, 
 	return out
 }
 
+// nodeConfigChanges are changes of what all nodes get from the HostedCluster, by the sources of HyperShift 0.1.81.
+func nodeConfigChanges() (out []change) {
+	add := func(name, of, word string, apply func(*world)) {
+		out = append(out, change{name: name, of: of, words: []string{word}, least: "Warning", alone: true, apply: apply}) // Others replace these fields.
+	}
+	for _, entry := range []string{"https://registry.example.com", "registry.example.com/team", "*.example.com"} { // postProcess of sysregistriesv2 in containers/image.
+		add("nodes search short names of images at "+entry, "search", entry, func(w *world) {
+			set(w.hosted(), []any{"quay.io", entry}, "spec", "configuration", "image", "registrySources", "containerRuntimeSearchRegistries")
+		})
+	}
+	// kube-controller-manager gives each node a /24 (v2/kcm/deployment.go of HyperShift sets no other size).
+	add("nodes get a /24 of the pod network, whatever its hostPrefix is", "CIDR", "10.132.0.0/23", func(w *world) {
+		set(w.hosted(), []any{object{"cidr": "10.132.0.0/23", "hostPrefix": 26}}, "spec", "networking", "clusterNetwork")
+		set(w.hosted(), "Other", "spec", "networking", "networkType")
+		set(w.hosted(), "Enabled", "spec", "networking", "allocateNodeCIDRs")
+	})
+	return out
+}
+
 // sourceChanges are changes with which no node works, by the sources of HyperShift 0.1.80, KubeVirt, the machine config operator and OVN-Kubernetes.
 func sourceChanges() (out []change) {
 	add := func(name, of, least, words string, apply func(*world)) {
@@ -209,12 +228,6 @@ func sourceChanges() (out []change) {
 			set(w.hosted(), object{key: []any{registry}}, "spec", "configuration", "image", "registrySources")
 		})
 	}
-	for _, entry := range []string{"https://registry.example.com", "registry.example.com/team", "*.example.com"} { // postProcess of sysregistriesv2 in containers/image.
-		add("nodes search short names of images at "+entry, "search", "Warning", entry, func(w *world) {
-			set(w.hosted(), []any{"quay.io", entry}, "spec", "configuration", "image", "registrySources", "containerRuntimeSearchRegistries")
-		})
-		out[len(out)-1].alone = true // Others replace registrySources.
-	}
 	refused("allowedRegistries", "registry.example.com")
 	refused("blockedRegistries", "quay.io")
 	// Each node has a /23, and an update of two nodes adds a third.
@@ -230,13 +243,6 @@ func sourceChanges() (out []change) {
 	out[len(out)-1].alone = true // Other addresses may then be none of the join subnet.
 	subnets("10.132.0.0/22")
 	subnets("10.132.0.0/24")
-	// kube-controller-manager gives each node a /24 (v2/kcm/deployment.go of HyperShift sets no other size).
-	add("nodes get a /24 of the pod network, whatever its hostPrefix is", "CIDR", "Warning", "10.132.0.0/23", func(w *world) {
-		set(w.hosted(), []any{object{"cidr": "10.132.0.0/23", "hostPrefix": 26}}, "spec", "networking", "clusterNetwork")
-		set(w.hosted(), "Other", "spec", "networking", "networkType")
-		set(w.hosted(), "Enabled", "spec", "networking", "allocateNodeCIDRs")
-	})
-	out[len(out)-1].alone = true // Others are about OVN-Kubernetes.
 	// The bridge of a VM has another MAC than the VM (bridgeBindingSpec in netpod.go).
 	add("the NAD is a macvlan, which delivers no frames to a bridge", "NAD", "Error", "vlan100", func(w *world) {
 		set(w.nad(), `{"cniVersion":"0.3.1","name":"vlan100","type":"macvlan","master":"eth1.100","ipam":{}}`, "spec", "config")
