@@ -257,43 +257,49 @@ func refusedHostPrefix(o objects.Objects) (ps problem.Problems) {
 	return ps
 }
 
-// podSubnets returns a problem for each family in which the pod networks have fewer subnets than o may have nodes.
-// OVN-Kubernetes gives each node one subnet of each family, and a node without one stays NotReady
+// A family holds the pod networks of one IP family, and the number of nodes that can get a subnet of them.
+type family struct {
+	cidrs   []string
+	subnets int
+}
+
+// nodeSubnets returns the pod networks of both IP families. OVN-Kubernetes gives each node one subnet of each family
 // (pkg/clustermanager/subnetallocator). For another network plugin with allocateNodeCIDRs, kube-controller-manager gives
 // each node a subnet of the first network. HyperShift passes no --node-cidr-mask-size to it (v2/kcm/deployment.go), so
-// hostPrefix has no effect. For OVN-Kubernetes, podSubnets also returns a problem if the join or the transit subnet is too small. The
-// cluster network operator requires an address for each IPv4 subnet and three more (isV4NodeSubnetLargeEnough in
-// pkg/network/ovn_kubernetes.go).
-func podSubnets(o objects.Objects) (ps problem.Problems) {
-	ovn := objects.UsesOVN(o.HostedCluster)
-	if !ovn && o.AllocateNodeCIDRs != "Enabled" || refusedHostPrefix(o) != nil {
-		return nil
+// hostPrefix has no effect.
+func nodeSubnets(hc *hyperv1.HostedCluster) (ipv4, ipv6 family) {
+	pods, ovn := hc.Spec.Networking.ClusterNetwork, objects.UsesOVN(hc)
+	if !ovn {
+		pods = pods[:min(len(pods), 1)]
 	}
-	type family struct {
-		cidrs   []string
-		subnets int
-	}
-	var ipv4, ipv6 family
-	for i, n := range o.HostedCluster.Spec.Networking.ClusterNetwork {
+	for _, n := range pods {
 		p, err := netip.ParsePrefix(n.CIDR.String())
-		if err != nil || !ovn && i > 0 {
+		if err != nil {
 			continue
 		}
-		of, per := &ipv6, hostPrefixOf(p, n.HostPrefix)
+		of, per := &ipv6, defaultHostPrefixIPv6
 		if p.Addr().Is4() {
-			of = &ipv4
+			of, per = &ipv4, allocatedHostPrefix
 		}
-		switch {
-		case !ovn && p.Addr().Is4():
-			per = allocatedHostPrefix
-		case !ovn:
-			per = defaultHostPrefixIPv6
+		if ovn {
+			per = hostPrefixOf(p, n.HostPrefix)
 		}
 		of.cidrs = append(of.cidrs, p.String())
 		if per >= p.Bits() {
 			of.subnets += 1 << min(per-p.Bits(), 30)
 		}
 	}
+	return ipv4, ipv6
+}
+
+// podSubnets returns a problem for each family in which the pod networks have fewer subnets than o may have nodes. A
+// node without a subnet stays NotReady. For OVN-Kubernetes, it adds those of smallJoinSubnets.
+func podSubnets(o objects.Objects) (ps problem.Problems) {
+	ovn := objects.UsesOVN(o.HostedCluster)
+	if !ovn && o.AllocateNodeCIDRs != "Enabled" || refusedHostPrefix(o) != nil {
+		return nil
+	}
+	ipv4, ipv6 := nodeSubnets(o.HostedCluster)
 	nodes := networks.MaxNodes(o)
 	for _, f := range []family{ipv4, ipv6} {
 		if len(f.cidrs) > 0 && f.subnets < nodes {
@@ -301,9 +307,16 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 			ps = append(ps, problem.New(problem.PodSubnetsTooFew, problem.Subject{}, args, podNetworksField, "spec.replicas"))
 		}
 	}
-	if !ovn {
-		return ps
+	if ovn {
+		ps = append(ps, smallJoinSubnets(o, ipv4)...)
 	}
+	return ps
+}
+
+// smallJoinSubnets returns a problem if the join or the transit subnet is too small. The cluster network operator
+// requires an address for each subnet of ipv4 and three more (isV4NodeSubnetLargeEnough in
+// pkg/network/ovn_kubernetes.go).
+func smallJoinSubnets(o objects.Objects, ipv4 family) (ps problem.Problems) {
 	for _, s := range []struct{ field, cidr string }{
 		{"v4InternalSubnet", cmp.Or(o.JoinSubnet, ovnJoin)}, {"ipv4.internalTransitSwitchSubnet", ovnConfig(o.HostedCluster).InternalTransitSwitchSubnet},
 	} {
