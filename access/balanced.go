@@ -68,13 +68,13 @@ func (s *Server) release(t *tunnel) {
 	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
 }
 
-// evict ends t, which may still dial, to make room for another source. The caller holds s.mu.
+// evict ends t, which may still dial or have ended, to make room for another source. The caller holds s.mu.
 func (s *Server) evict(t *tunnel) {
 	if _, open := s.tunnels[t]; open {
 		t.abort(OverShare)
-		return
+	} else if t.giveUp != nil {
+		end := OverShare
+		t.cut.Store(&end)
+		t.giveUp()
 	}
-	end := OverShare
-	t.cut.Store(&end)
-	t.giveUp()
 }

@@ -197,6 +197,17 @@ func TestShare(t *testing.T) {
 	g.Expect(all).To(Equal(shares{of: map[netip.Addr]map[*tunnel]struct{}{}}))
 }
 
+// TestEvictedAtItsEnd: a tunnel that has ended, and is still counted, gives room as others do.
+func TestEvictedAtItsEnd(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, func(s *site) { s.limits.balanced = 8 })
+	for _, from := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.4", "127.0.0.4", "127.0.0.5"} {
+		ended := &tunnel{Tunnel: Tunnel{Caller: netip.AddrPortFrom(netip.MustParseAddr(from), 1), Target: Target{Name: loadBalancers}}}
+		g.Expect(s.reserve(ended)).To(BeNil())
+	}
+	g.Expect(s.balanced.count).To(Equal(8))
+}
+
 // TestBalancedIdle: a tunnel of a load balancer ends when both sides are silent for an hour, and others only after a day.
 func TestBalancedIdle(t *testing.T) {
 	g := NewWithT(t)
