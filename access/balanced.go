@@ -40,19 +40,24 @@ func (s *Server) idleLimit(t Target) time.Duration {
 	return s.limits.idle
 }
 
+// counted returns the shares that t is counted in, and their limit.
+func (s *Server) counted(t *tunnel) (in *shares, most int) {
+	if t.Target.Name == loadBalancers {
+		return &s.balanced, s.limits.balanced
+	}
+	return &s.admitted, s.limits.tunnels
+}
+
 // reserve counts t, or refuses it.
-func (s *Server) reserve(t *tunnel) (refused *Refusal) {
+func (s *Server) reserve(t *tunnel) *Refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.Target.Name == loadBalancers {
-		var evicted *tunnel
-		if evicted, refused = s.balanced.add(t, s.limits.balanced); evicted != nil {
-			s.evict(evicted)
-		}
-	} else {
-		refused = s.carried.reserve(t.Caller.Addr(), s.limits.tunnels, s.limits.caller)
+	in, most := s.counted(t)
+	evicted, refused := in.add(t, most)
+	if evicted != nil {
+		s.evict(evicted)
 	}
-	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
+	s.o.Metrics.set(metrics.AccessTunnels, s.admitted.count+s.balanced.count)
 	return refused
 }
 
@@ -60,12 +65,9 @@ func (s *Server) reserve(t *tunnel) (refused *Refusal) {
 func (s *Server) release(t *tunnel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.Target.Name == loadBalancers {
-		s.balanced.remove(t)
-	} else {
-		s.carried.release(t.Caller.Addr())
-	}
-	s.o.Metrics.set(metrics.AccessTunnels, s.carried.count+s.balanced.count)
+	in, _ := s.counted(t)
+	in.remove(t)
+	s.o.Metrics.set(metrics.AccessTunnels, s.admitted.count+s.balanced.count)
 }
 
 // evict ends t, which may still dial or have ended, to make room for another source. The caller holds s.mu.

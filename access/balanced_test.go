@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/netip"
@@ -75,7 +76,7 @@ func TestBalancedShares(t *testing.T) {
 	g := NewWithT(t)
 	s := newSite(t, func(s *site) {
 		s.Set(balancing())
-		s.limits.balanced, s.limits.tunnels, s.limits.caller = 8, 1, 1
+		s.limits.balanced, s.limits.tunnels = 8, 1
 	})
 	for _, vm := range vms().Leased() {
 		s.vm(netip.AddrPortFrom(vm, 31080).String(), func(c *net.TCPConn) { _, _ = io.WriteString(c, "hello"); echo(c) })
@@ -148,6 +149,29 @@ func TestDialedGiveRoom(t *testing.T) {
 	g.Expect(s.metric("oooi_access_tunnels")).To(Equal("8"))
 	_, got = balanced(t, at, "127.0.0.5")
 	g.Expect(got).NotTo(Equal("hello"), "it has its part")
+}
+
+// TestPodsShare: 16 pods that each take all the tunnels that they get leave room for others.
+func TestPodsShare(t *testing.T) {
+	g := NewWithT(t)
+	s := newSite(t, nil)
+	opens := func(pod byte) (n int) {
+		for {
+			_, giveUp := context.WithCancel(t.Context())
+			caller := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 128, 0, pod}), 1)
+			if s.reserve(&tunnel{Tunnel: Tunnel{Caller: caller, Target: Target{Name: "nodes"}}, giveUp: giveUp}) != nil {
+				giveUp()
+				return n
+			}
+			n++
+		}
+	}
+	for pod := range byte(16) {
+		opens(pod)
+	}
+	g.Expect(opens(16)).To(BeNumerically(">=", maxTunnels/18))
+	g.Expect(opens(0)).To(BeZero(), "those that have more than others get none back")
+	g.Expect(s.admitted.count).To(Equal(maxTunnels))
 }
 
 // TestShare: however many sources there are and whatever they have, a further one gets room until each has its part. What it gets is

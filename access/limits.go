@@ -12,8 +12,8 @@ import (
 // The limits of an edge.
 const (
 	maxTunnels       = 1000
-	maxTunnelsCaller = 64
 	maxWaiting       = 512
+	maxWaitingCaller = 128
 	// maxBalanced limits tunnels of load balancers, in addition to maxTunnels.
 	maxBalanced = 2000
 )
@@ -67,37 +67,7 @@ func (w *waiting) remove(c *call) {
 	}
 }
 
-// carried counts tunnels, also while their destination is dialed.
-type carried struct {
-	count int
-	of    map[netip.Addr]int
-}
-
-// reserve counts one more tunnel of a caller, or returns why the caller gets none. The limits are mostCaller for one caller, and
-// parameter most in total.
-func (t *carried) reserve(caller netip.Addr, most, mostCaller int) *Refusal {
-	switch {
-	case t.of[caller] >= mostCaller:
-		return &Refusal{http.StatusServiceUnavailable, CallerLimit, ""}
-	case t.count >= most:
-		return &Refusal{http.StatusServiceUnavailable, EdgeLimit, ""}
-	}
-	if t.of == nil {
-		t.of = map[netip.Addr]int{}
-	}
-	t.count++
-	t.of[caller]++
-	return nil
-}
-
-func (t *carried) release(caller netip.Addr) {
-	t.count--
-	if t.of[caller]--; t.of[caller] == 0 {
-		delete(t.of, caller)
-	}
-}
-
-// shares counts tunnels of load balancers by source, also while their destination is dialed. A source may be a node that hides
+// shares counts tunnels by source, also while their destination is dialed. A source may be a node that hides
 // many clients, so a fixed number for each would be too small.
 type shares struct {
 	count int
@@ -116,7 +86,7 @@ func (s *shares) add(t *tunnel, most int) (evicted *tunnel, refused *Refusal) {
 	room := most - s.count
 	switch poor := mine < most/(sources+1); {
 	case !poor && mine >= room:
-		return nil, &Refusal{0, ShareLimit, ""}
+		return nil, &Refusal{http.StatusServiceUnavailable, ShareLimit, ""}
 	case room <= 0:
 		evicted = s.silent()
 		s.remove(evicted)

@@ -31,7 +31,7 @@ func TestSlowCallers(t *testing.T) {
 
 // TestLimits: each limit has an answer of its own, and the caller with most waits longest.
 func TestLimits(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.tunnels, s.limits.waiting = 2, 3, 4 })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.waitingCaller, s.limits.tunnels, s.limits.waiting = 4, 4, 4 })
 	s.vm("192.168.100.50:10250", echo)
 	from := func(ip, text string) *net.TCPConn {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}).Dial("tcp4", s.at)
@@ -51,9 +51,10 @@ func TestLimits(t *testing.T) {
 		return strings.TrimSpace(fmt.Sprint(status, " ", body))
 	}
 	g.Expect([]string{asked("127.0.0.2"), asked("127.0.0.2")}).To(Equal([]string{"200", "200"}))
-	g.Expect(asked("127.0.0.2")).To(Equal("503 the caller already has 64 tunnels"))
-	g.Expect(asked("127.0.0.3")).To(Equal("200"))
-	g.Expect(asked("127.0.0.4")).To(Equal("503 the edge already has 1000 tunnels"))
+	const share = "503 the caller already has its share of the edge's tunnels"
+	g.Expect(asked("127.0.0.2")).To(Equal(share))
+	g.Expect([]string{asked("127.0.0.3"), asked("127.0.0.3"), asked("127.0.0.4")}).To(Equal([]string{"200", share, "200"}))
+	g.Expect(asked("127.0.0.5")).To(Equal(share), "all four are in use, and each caller has its part")
 	s.CutAll()
 	g.Eventually(func() string { return s.metric("oooi_access_tunnels") }).Should(BeEmpty())
 	g.Expect(asked("127.0.0.2")).To(Equal("200"))
@@ -82,7 +83,7 @@ func TestAFloodOfOneCaller(t *testing.T) {
 	now := time.Now()
 	add := func(from string) (evicted, ok bool) {
 		c := &call{from: netip.MustParseAddrPort(from), since: now}
-		lost, ok := w.add(c, maxWaiting, 2*maxTunnelsCaller, now.Add(-requestGrace))
+		lost, ok := w.add(c, maxWaiting, maxWaitingCaller, now.Add(-requestGrace))
 		return lost != nil, ok
 	}
 	for i := range 10_000 {
@@ -90,7 +91,7 @@ func TestAFloodOfOneCaller(t *testing.T) {
 			t.Fatalf("all others wait behind connection %d", i)
 		}
 	}
-	for i := range maxTunnelsCaller {
+	for i := range maxWaitingCaller / 2 {
 		if evicted, ok := add(fmt.Sprintf("10.128.0.12:%d", 1024+i)); evicted || !ok {
 			t.Fatalf("connection %d of another caller: evicted %v, at once %v", i, evicted, ok)
 		}
@@ -99,7 +100,7 @@ func TestAFloodOfOneCaller(t *testing.T) {
 
 // TestBurst: callers that come all at once, and send their request within their grace, are all served, with more of them than may wait.
 func TestBurst(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller, s.limits.waiting, s.limits.grace = 200, 3, patience.Limit })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.waitingCaller, s.limits.waiting, s.limits.grace = 200, 3, patience.Limit })
 	s.vm("192.168.100.50:10250", hello)
 	var all []*net.TCPConn
 	for range 100 {

@@ -16,7 +16,7 @@ func outcomes() map[Reason]string {
 	return map[Reason]string{
 		Malformed: "malformed", NotConnect: "method", HeadTooLarge: "header", TooSlow: "slow", Abandoned: "abandoned", WaitingLimit: "waiting-limit",
 		TokenMissing: "no-token", TokenRefused: "token", AccountRefused: "account", KeysUnknown: "keys", NotOpen: "not-open", NoVM: "no-vm", Unreachable: "unreachable",
-		CallerLimit: "caller-limit", EdgeLimit: "edge-limit", ShareLimit: "share-limit",
+		ShareLimit: "share-limit",
 	}
 }
 

@@ -57,9 +57,7 @@ const (
 	NotOpen        Reason = "the destination is not open"
 	NoVM           Reason = "no VM with a DHCP lease has this name or address"
 	Unreachable    Reason = "the destination does not answer"
-	CallerLimit    Reason = "the caller already has 64 tunnels"
-	EdgeLimit      Reason = "the edge already has 1000 tunnels"
-	ShareLimit     Reason = "the source already has its share of the 2000 tunnels of load balancers"
+	ShareLimit     Reason = "the caller already has its share of the edge's tunnels"
 )
 
 func malformed(detail string) *Refusal { return &Refusal{http.StatusBadRequest, Malformed, detail} }

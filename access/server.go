@@ -60,7 +60,7 @@ type Server struct {
 	stop    context.CancelFunc
 	// limits may differ in tests.
 	limits struct {
-		tunnels, caller, waiting, balanced int
+		tunnels, waiting, waitingCaller, balanced int
 		// every is how often tunnels are checked.
 		request, answer, grace, idle, balancedIdle, unanswered, every time.Duration
 	}
@@ -68,9 +68,8 @@ type Server struct {
 	mu      sync.Mutex
 	stopped bool
 	waiting waiting
-	// carried counts the tunnels of pods that the plan admits, and balanced those of load balancers.
-	carried  carried
-	balanced shares
+	// admitted counts the tunnels of callers that the plan admits, and balanced those of load balancers.
+	admitted, balanced shares
 
 	tunnels map[*tunnel]struct{}
 	running sync.WaitGroup
@@ -91,7 +90,7 @@ type call struct {
 // NewServer returns a Server that opens nothing before Set.
 func NewServer(o Options) *Server {
 	s := &Server{o: o, dialer: dialer{dial: o.Dial, limit: cmp.Or(o.DialLimit, dialLimit)}, buffers: newBuffers(), tunnels: map[*tunnel]struct{}{}}
-	s.limits.tunnels, s.limits.caller, s.limits.waiting = maxTunnels, maxTunnelsCaller, maxWaiting
+	s.limits.tunnels, s.limits.waiting, s.limits.waitingCaller = maxTunnels, maxWaiting, maxWaitingCaller
 	s.limits.request, s.limits.answer, s.limits.grace, s.limits.idle = requestLimit, answerLimit, requestGrace, idleLimit
 	s.limits.unanswered, s.limits.every = unansweredLimit, keepaliveInterval
 	s.limits.balanced, s.limits.balancedIdle = maxBalanced, balancedIdleLimit
@@ -196,7 +195,7 @@ func (s *Server) accept(c *call) (ok bool) {
 	}
 	now := time.Now()
 	if c.since = now; c.listen == 0 {
-		evicted, ok := s.waiting.add(c, s.limits.waiting, 2*s.limits.caller, now.Add(-s.limits.grace))
+		evicted, ok := s.waiting.add(c, s.limits.waiting, s.limits.waitingCaller, now.Add(-s.limits.grace))
 		if !ok {
 			return false
 		}

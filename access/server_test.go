@@ -123,7 +123,7 @@ func TestAnotherHost(t *testing.T) {
 
 // TestAnswersAreCounted: callers of a destination that refuses them, and that keep their connections open, count until these are closed.
 func TestAnswersAreCounted(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.caller = 2 })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.tunnels = 4 })
 	s.vms["192.168.100.50:10250"] = "127.0.0.1:1" // Nothing listens there.
 	var open []*net.TCPConn
 	for range 2 {

@@ -31,7 +31,7 @@ const (
 	NotOpenAnyMore End = "plan"
 	// Stopped: the edge stops, or must not serve.
 	Stopped End = "stopped"
-	// OverShare: all tunnels of load balancers were in use, and another source had less than an equal part.
+	// OverShare: all tunnels were in use, and another caller had less than an equal part.
 	OverShare End = "share-limit"
 )
 

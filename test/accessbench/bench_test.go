@@ -24,7 +24,7 @@ import (
 
 const (
 	// idle is how many tunnels wait while memory is read.
-	idle  = 1000
+	idle  = 900
 	round = time.Second
 )
 

@@ -20,7 +20,7 @@ import (
 const (
 	edgePod, edgeVLAN, vmAddress = "10.128.0.2", "192.168.100.4", "192.168.100.20"
 	vmPort, ourPort, envoyPort   = 9000, 3128, 4000
-	sources                      = 16 // addresses of the pod, each of which may have 64 tunnels
+	sources                      = 16 // addresses of the pod, each of which has its share of the tunnels
 )
 
 // A site is a pod, an edge and a VM.
