@@ -119,7 +119,7 @@
 //
 // A VM on the network can forge ARP and so take the next-hop VIP for itself. No edge without privileges can prevent that,
 // only the network can. OVN does not: on a network without IPAM, its port security covers the MACs of VMs, and none of
-// their addresses. Heartbeats offer no easier way. The failover agent accepts only what arrives on the device, from the
+// their addresses. Heartbeats to edges that serve offer no easier way; see package twins. The failover agent accepts only what arrives on the device, from the
 // peer's address and port, through no router. It accepts a message only if it names the receiver's instance, which is
 // random and sent to the peer alone. So a VM must first receive what is sent to the peer, that is, forge ARP. A message
 // with a wrong instance costs one answer, at most eight in half a second. A forged refusal (ICMP) has an effect only
@@ -127,8 +127,8 @@
 //
 // On the cluster network an edge listens only to the pod that its peer named over the VLAN. A
 // message must arrive on the pod's interface, from that address and port, and name that address.
-// Pod networks are routed, so the TTL says nothing there. The NetworkPolicy lets an edge send
-// heartbeats to edges alone.
+// Pod networks are routed, so the TTL says nothing there. An elder is answered there only at an address that the peer
+// had. The NetworkPolicy lets an edge send heartbeats to edges alone.
 //
 // A VM can answer probes that no other VM answers, and forge answers in the name of the peer or of VMs. So it can make an
 // edge that receives only broadcasts announce, or keep an edge from announcing while the peer is silent. Forged ARP does
@@ -141,8 +141,9 @@
 //
 // A VM that reads the heartbeats may send "draining" or "starting" for one edge. VMs then use the other edge, which
 // serves. If the VM forges this for both edges, connections are reset until it stops, as with forged ARP. The VM may name
-// a younger pod, so that an edge yields until the VM stops. It may name a wrong address for the peer's pod, which ends
-// the second path. It may send "serving" for an edge that is gone. Other VMs then notice by themselves after 40 to 50 s.
+// a younger pod, so that an edge yields until the peer is heard, or for two minutes after the VM's last message. It may
+// name a wrong address for the peer's pod, which ends the second path. It may send "serving" for an edge that is gone.
+// Other VMs then notice by themselves after 40 to 50 s.
 //
 // A VM that connects to the next-hop VIP makes the kernel answer from that address. A kernel without an ARP entry for the
 // VM first asks for the VM's MAC with the next-hop VIP as the sender: an accidental announcement. This moves VMs between

@@ -98,6 +98,28 @@ func TestForgedMAC(t *testing.T) {
 	g.Expect(d.state.PeerMAC()).To(BeEmpty(), "the cluster network carries nothing")
 }
 
+// TestForgedElder: an edge sends what a previous pod of its peer must know only to addresses that the peer had on the cluster network, and
+// not to one that a VM chose.
+func TestForgedElder(t *testing.T) {
+	g := NewWithT(t)
+	d := newDuel()
+	former := d.peer.Address
+	d.peer.Generation = 5
+	d.pass(10, failover.VLAN, failover.ClusterNetwork)
+	d.pass(30)
+	d.peer.Instance, d.peer.Generation, d.peer.Address = "c", 6, netip.MustParseAddr("10.128.0.3")
+	d.pass(10, failover.VLAN, failover.ClusterNetwork)
+	answered := func(to string) netip.Addr {
+		next, do := failover.Next(d.state, failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: failover.Serving, Edge: 2, Instance: "b",
+			Number: 1, Peer: "a", Generation: 5, Address: netip.MustParseAddr(to)}}, d.now)
+		d.state = next
+		g.Expect(do.Answers).To(HaveLen(1))
+		return do.Answers[0].Address
+	}
+	g.Expect(answered(former.String())).To(Equal(former), "the elder learns that it must yield")
+	g.Expect(answered("203.0.113.7")).To(BeZero(), "a VM may have named this address")
+}
+
 // TestSecondPathThatCarriesNothing: if the cluster network drops heartbeats, an edge that receives no frames is deaf, as without a second
 // path. It takes over no VMs.
 func TestSecondPathThatCarriesNothing(t *testing.T) {

@@ -4,6 +4,8 @@
 package failover
 
 import (
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/cldmnky/oooi/edge/failover/twins"
@@ -20,6 +22,9 @@ const (
 	// followed counts the Intervals for which a pod may be silent. After them, a previous pod with its number counts as the
 	// peer again.
 	followed = 20
+	// believed counts the Intervals for which this edge yields to a younger pod that the peer named last. If the peer is
+	// gone, a VM may have sent its last message.
+	believed = 240
 )
 
 // Heard reports whether a message of the peer arrived over p within the last two seconds.
@@ -59,7 +64,11 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		return s.answer(a, m)
 	case s.isElder(m):
 		s.elder = 0
-		return s.answer(Answer{instance: m.Instance, Address: m.Address}, m)
+		a := Answer{instance: m.Instance}
+		if slices.Contains(s.pods[:], m.Address) {
+			a.Address = m.Address
+		}
+		return s.answer(a, m)
 	case m.Instance != s.Peer.Instance && p == VLAN && s.Heard(ClusterNetwork):
 		// VMs cannot forge messages on the cluster network, so the pod that is heard there remains the peer. A younger
 		// pod replaces it once it is silent.
@@ -80,6 +89,9 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 		s.refused, s.seen.missed = unbounded, 0
 	} else {
 		s.peerMAC = m.MAC
+		if m.Address != s.pods[0] {
+			s.pods = [2]netip.Addr{m.Address, s.pods[0]}
+		}
 	}
 	// VMs cannot forge messages on the cluster network. So a message from there is accepted even if one on the VLAN had a
 	// higher number.
@@ -101,6 +113,7 @@ func (s State) yield() State {
 		peer = s.Peer.Claim
 	}
 	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Claim, peer)
+	s.younger = s.younger && min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent) <= believed
 	s.Yields = s.younger || s.Outdone != ""
 	return s
 }

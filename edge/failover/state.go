@@ -100,8 +100,9 @@ type State struct {
 	// seen summarizes what arrived over the VLAN, and paths what arrived from the peer over each network.
 	seen    reception
 	paths   [2]path
-	peerMAC string    // as named over the cluster network
-	heardAt time.Time // when a message of the peer arrived last
+	peerMAC string        // as named over the cluster network
+	pods    [2]netip.Addr // of the peer and of its previous pod, as heard over the cluster network, where no VM can forge
+	heardAt time.Time     // when a message of the peer arrived last
 	// refused counts Intervals since a refusal, and elder since a message of a previous pod of the
 	// peer. sighted counts Intervals in a row in which sightedOnly was true.
 	refused, elder, sighted int

@@ -63,6 +63,23 @@ func TestForgedByPeersInstance(t *testing.T) {
 	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
 }
 
+// TestForgedByAbsentPeer: the peer is gone, and a VM that has its address for one packet names a younger pod of the remaining edge. Without
+// a further message, this edge serves again after two minutes.
+func TestForgedByAbsentPeer(t *testing.T) {
+	g := NewWithT(t)
+	d := incumbents()
+	d.pass(60)
+	g.Expect(d.state.PeerState).To(Equal(failover.PeerUnreachable))
+	d.next(failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: failover.Serving, Edge: 2, Instance: "vm", Number: 1, Peer: "a",
+		Level: failover.LevelServes, Generation: 6, PeerGeneration: 1 << 62, Claim: twins.Claim{Owner: "m"}}})
+	g.Expect(d.state.Yields).To(BeTrue())
+	d.pass(239)
+	g.Expect(d.state.Yields).To(BeTrue(), "the peer may have seen a younger pod")
+	d.pass(2)
+	g.Expect(d.state.Yields).To(BeFalse())
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
+}
+
 // blind is a twin's message of a VM that sends from both edge addresses, and receives nothing of what edges send.
 func blind(edge int, number uint64) failover.Message {
 	return failover.Message{Phase: failover.Serving, Level: failover.LevelServes, Edge: edge, Instance: "vm", Number: number, MAC: twinMAC,
