@@ -27,13 +27,15 @@ type waiting struct {
 // add adds c, a connection without a complete request. If the caller of c already has mostCaller connections, add evicts c
 // itself, so that other callers do not wait behind c. If the number of connections has reached parameter most, add evicts one:
 // the oldest of the caller with the most connections. Of several callers with equally many, it evicts the oldest connection. If
-// that connection came after young, add evicts nothing, and returns false. Then c must wait, so that a burst of requests evicts
-// nothing.
+// that connection came after young, add evicts it only for a caller with less than an equal part, and only from a caller with
+// more. A caller that has its part loses c. If no caller has more than one connection, add evicts nothing, and returns false.
+// Then c must wait, so that requests of many callers at once evict nothing.
 func (w *waiting) add(c *call, most, mostCaller int, young time.Time) (evicted *call, ok bool) {
 	if w.by == nil {
 		w.by = map[netip.Addr][]*call{}
 	}
-	if len(w.by[c.from.Addr()]) >= mostCaller {
+	at := c.from.Addr()
+	if len(w.by[at]) >= mostCaller {
 		return c, true
 	}
 	if w.count >= most {
@@ -43,12 +45,17 @@ func (w *waiting) add(c *call, most, mostCaller int, young time.Time) (evicted *
 				of = all
 			}
 		}
-		if evicted = of[0]; evicted.since.After(young) {
+		evicted = of[0]
+		part := max(1, most/(len(w.by)+1))
+		switch mine := len(w.by[at]); {
+		case !evicted.since.After(young), mine < part && len(of) > part:
+		case mine >= part:
+			return c, true
+		default:
 			return nil, false
 		}
 		w.remove(evicted)
 	}
-	at := c.from.Addr()
 	w.by[at] = append(w.by[at], c)
 	w.count++
 	return evicted, true

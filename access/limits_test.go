@@ -61,14 +61,13 @@ func TestLimits(t *testing.T) {
 	g.Eventually(func() string { return s.metric("oooi_access_waiting") }).Should(BeEmpty(), "refused callers wait until they have gone")
 
 	quiet := from("127.0.0.5", "CONN")
-	var many []*net.TCPConn
-	for range 10 {
-		many = append(many, from("127.0.0.6", "CONN"))
+	closed := make(chan error, 10)
+	for range cap(closed) {
+		c := from("127.0.0.6", "CONN")
+		go func() { _, err := c.Read(make([]byte, 1)); closed <- err }()
 	}
-	for i := range 7 {
-		_, err := many[i].Read(make([]byte, 1))
-		g.Expect(err).To(HaveOccurred())
-		g.Expect(err).NotTo(MatchError(os.ErrDeadlineExceeded))
+	for range cap(closed) - 3 {
+		g.Eventually(closed, patience.Limit).Should(Receive(HaveOccurred()))
 	}
 	_, err := io.WriteString(quiet, strings.TrimPrefix(request, "CONN"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -98,13 +97,47 @@ func TestAFloodOfOneCaller(t *testing.T) {
 	}
 }
 
+// TestAFloodOfManyCallers: 16 callers open connections without end. None of another caller waits behind them, and it keeps its part.
+func TestAFloodOfManyCallers(t *testing.T) {
+	g := NewWithT(t)
+	var w waiting
+	now := time.Now()
+	add := func(pod, i int) (own bool) {
+		c := &call{from: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 128, 0, byte(pod)}), uint16(i)), since: now}
+		evicted, ok := w.add(c, maxWaiting, maxWaitingCaller, now.Add(-requestGrace))
+		g.Expect(ok).To(BeTrue(), "all others wait behind connection %d of pod %d", i, pod)
+		return evicted == c
+	}
+	for i := range 1_000 {
+		for pod := range 16 {
+			add(pod, i)
+		}
+	}
+	for i := range maxWaiting / 18 {
+		g.Expect(add(16, i)).To(BeFalse())
+	}
+	for i := range 1_000 {
+		for pod := range 16 {
+			add(pod, i)
+		}
+	}
+	g.Expect(len(w.by[netip.MustParseAddr("10.128.0.16")])).To(Equal(maxWaiting / 18))
+	g.Expect(w.count).To(Equal(maxWaiting))
+}
+
 // TestBurst: callers that come all at once, and send their request within their grace, are all served, with more of them than may wait.
 func TestBurst(t *testing.T) {
-	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.waitingCaller, s.limits.waiting, s.limits.grace = 200, 3, patience.Limit })
+	g, s := NewWithT(t), newSite(t, func(s *site) { s.limits.waiting, s.limits.grace = 3, patience.Limit })
 	s.vm("192.168.100.50:10250", hello)
 	var all []*net.TCPConn
-	for range 100 {
-		all = append(all, s.caller(s.at, "CONNECT worker-1:10250 HTTP/1.1\r\nHost: x\r\n\r\n"))
+	for i := range 100 {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i))}}
+		c, err := d.Dial("tcp4", s.at)
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		_, err = io.WriteString(c, "CONNECT worker-1:10250 HTTP/1.1\r\nHost: x\r\n\r\n")
+		g.Expect(err).NotTo(HaveOccurred())
+		all = append(all, c.(*net.TCPConn))
 	}
 	for _, c := range all {
 		status, _ := s.response(c)
