@@ -28,10 +28,7 @@ func (v view) apps() []string {
 	if len(out) > 0 {
 		return out
 	}
-	concernsVMs := func(x problem.Problem) bool {
-		return x.Reason == problem.AppsUnreachable && x.Cause != problem.PassthroughIneffective
-	}
-	if p, ok := v.problem(concernsVMs); ok {
+	if p, ok := v.problem(func(x problem.Problem) bool { return x.Reason == problem.AppsUnreachable }); ok {
 		if p.Cause == problem.IngressAddressUnknown {
 			return []string{"resolved as other names, since oooi does not know its address"}
 		}

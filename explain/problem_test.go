@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/explain/meaning"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -27,8 +28,8 @@ func TestEveryCauseIsDeclaredOnce(t *testing.T) {
 			t.Errorf("%s is declared twice", e.Cause)
 		}
 		seen[e.Cause] = true
-		if e.Reason == "" || e.Severity == "" || e.What == "" {
-			t.Errorf("%s has no reason, severity or message", e.Cause)
+		if e.Reason == "" || e.Severity == "" || e.What == "" || meaning.Of(e.Reason).Text == "" {
+			t.Errorf("%s has no reason with a meaning, severity or message", e.Cause)
 		}
 		if named := strings.Contains(e.What+e.Effect+e.Fix, "{subject}"); named != (e.Subject != "") {
 			t.Errorf("%s: the message names its subject: %v, and the subject is %q", e.Cause, named, e.Subject)
@@ -39,7 +40,7 @@ func TestEveryCauseIsDeclaredOnce(t *testing.T) {
 // TestMessagesAreReadable: each sentence is short, and in the glossary's words.
 func TestMessagesAreReadable(t *testing.T) {
 	for _, f := range problem.Catalogue() {
-		for _, part := range []string{f.What, f.Effect, f.Fix, f.Reason.Traits().Meaning} {
+		for _, part := range []string{f.What, f.Effect, f.Fix, meaning.Of(f.Reason).Text} {
 			for _, sentence := range sentenceEnd.Split(part, -1) {
 				if n := len(strings.Fields(sentence)); n > 25 {
 					t.Errorf("%s: %d words: %s", f.Cause, n, sentence)

@@ -9,7 +9,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
-	"github.com/cldmnky/oooi/hcp/endpoints"
+	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 )
@@ -32,7 +32,7 @@ func access(hc *hyperv1.HostedCluster, s settings.Values) network.AccessRequest 
 // appsNamed returns the name of the ingress of hc, with the addresses that s sets for the ingress. It returns the zero
 // Record if hc has no ingress, or if the domain of the ingress is not known yet.
 func appsNamed(hc *hyperv1.HostedCluster, s settings.Values) network.Record {
-	r := network.Record{Name: endpoints.AppsName(hc)}
+	r := network.Record{Name: ingress.Name(hc)}
 	if r.Name == "" {
 		return r
 	}

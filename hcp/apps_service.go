@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
-	"github.com/cldmnky/oooi/hcp/endpoints"
+	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -24,7 +24,7 @@ import (
 // "$HTTPS_NODE_PORT". The API server refuses the Service if no shell replaces the variable. There is no selector,
 // because the pods of VMs that boot from another network do not answer at these ports.
 func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApplyConfiguration {
-	name, namespace := endpoints.AppsServiceName(o.HostedCluster), objects.ControlPlaneNamespace(o.HostedCluster)
+	name, namespace := ingress.ServiceName(o.HostedCluster), objects.ControlPlaneNamespace(o.HostedCluster)
 	if !needsAppsService(ps) || len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
 		return nil
 	}

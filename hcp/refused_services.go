@@ -13,7 +13,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/cldmnky/oooi/hcp/endpoints"
+	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -146,7 +146,7 @@ func refusedCertificates(hc *hyperv1.HostedCluster) problem.Problems {
 // letters. HyperShift sets it in the configuration of the OpenShift API server (v2/oapi/config.go), which refuses capital
 // letters (library-go, pkg/route/hostassignment).
 func refusedDomain(hc *hyperv1.HostedCluster) problem.Problems {
-	domain, cause := endpoints.AppsDomain(hc), problem.IngressDomainCapital
+	domain, cause := ingress.Domain(hc), problem.IngressDomainCapital
 	switch lower := strings.ToLower(domain); {
 	case strings.HasSuffix(lower, ".cluster.local"):
 		cause = problem.IngressDomainInside

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/explain/meaning"
 	"github.com/cldmnky/oooi/hcp/spelling"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -98,9 +99,9 @@ func explainReason(w io.Writer, r problem.Reason) error {
 			command.Line(out, "  The condition is True: %s.", t.Meaning)
 		}
 	}
-	about := r.Traits()
-	if about.Meaning != "" {
-		command.Line(out, "  %s", about.Meaning)
+	about := meaning.Of(r)
+	if about.Text != "" {
+		command.Line(out, "  %s", about.Text)
 	}
 	for _, e := range problem.Catalogue() {
 		if e.Reason != r {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/explain/meaning"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -20,8 +21,8 @@ func TestEveryCauseIsListed(t *testing.T) {
 		text, faults, code := oooi(t, "", "explain", r)
 		g.Expect(code).To(BeZero(), "%s: %s", r, faults)
 		g.Expect(text).To(HavePrefix(r + "\n  "))
-		about := problem.Reason(r).Traits()
-		g.Expect(text).To(ContainSubstring(about.Meaning))
+		about := meaning.Of(problem.Reason(r))
+		g.Expect(text).To(ContainSubstring(about.Text))
 		if about.Page != "" {
 			g.Expect(text).To(HaveSuffix("\n\nSee " + command.Docs + about.Page + "\n"))
 		}

@@ -13,6 +13,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
+	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
@@ -118,11 +119,11 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 		}
 	}
 	check := func(by hyperv1.OptionalCapability, name, domain string) {
-		if host := strings.ToLower(name + "." + domain); domain != "" && enabled(hc, by) && pods.proxied(host) {
+		if host := strings.ToLower(name + "." + domain); domain != "" && objects.Enabled(hc, by) && pods.proxied(host) {
 			checked, domains = append(checked, host), append(domains, strings.ToLower("."+domain))
 		}
 	}
-	domain := AppsDomain(hc)
+	domain := ingress.Domain(hc)
 	check(hyperv1.IngressCapability, "canary-openshift-ingress-canary", domain)
 	if c.Ingress != nil {
 		domain = cmp.Or(c.Ingress.Domain, domain)
@@ -136,7 +137,7 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	}
 	add(problem.ControlPlaneThroughProxy, hosts, problem.Args{})
 	add(problem.IngressThroughProxy, checked, problem.Args{"domains": slices.Compact(domains)})
-	if enabled(hc, hyperv1.ConsoleCapability) {
+	if objects.Enabled(hc, hyperv1.ConsoleCapability) {
 		add(problem.ConsoleThroughProxy, ofConsole, problem.Args{})
 	}
 	return ps

@@ -25,6 +25,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
+	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -41,7 +42,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	}
 	nodes.proxy = proxyOf(o.HostedCluster)
 	inside := insideHosted(o.HostedCluster)
-	ingress := strings.ToLower(AppsName(o.HostedCluster))
+	ingress := strings.ToLower(ingress.Name(o.HostedCluster))
 	// Hosts inside the hosted cluster count as reached. So does the ingress, which has a problem of its own if nodes do
 	// not reach it.
 	ofHosted := func(at string) bool {
@@ -136,7 +137,7 @@ func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 	var out []identityProvider
 	c := hc.Spec.Configuration
 	if objects.UsesOIDC(hc) {
-		if !enabled(hc, hyperv1.ConsoleCapability) {
+		if !objects.Enabled(hc, hyperv1.ConsoleCapability) {
 			return nil
 		}
 		for _, p := range c.Authentication.OIDCProviders {

@@ -86,7 +86,7 @@ func publication(svc corev1.Service, h settings.HostPort) (network.Endpoint, *pr
 	if !ok {
 		return e, newProblem(problem.PublishedHasNoPort, onService(svc.Name), args, network.KeyPublish)
 	}
-	e.Backend = backendAt(svc, port)
+	e.Backend = services.BackendAt(svc, port)
 	return e, nil
 }
 

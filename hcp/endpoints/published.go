@@ -176,7 +176,7 @@ func ignitionByNodePort(o objects.Objects, p network.PublishedService, s hyperv1
 }
 
 func byNodePort(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
-	svc, ok := service(o, p.Service)
+	svc, ok := services.Named(o.Services, p.Service)
 	if !ok || len(svc.Spec.Ports) == 0 || svc.Spec.Ports[0].NodePort == 0 {
 		return network.Endpoint{}, pending(problem.NodePortPending, p, "Service "+p.Service, s)
 	}
@@ -185,7 +185,7 @@ func byNodePort(o objects.Objects, p network.PublishedService, s hyperv1.Service
 
 // byLoadBalancer returns the endpoint at a load balancer. A host name in s replaces its address.
 func byLoadBalancer(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
-	svc, ok := service(o, p.Service)
+	svc, ok := services.Named(o.Services, p.Service)
 	host := firstIngress(svc)
 	if !ok || len(svc.Spec.Ports) == 0 || host == "" {
 		return network.Endpoint{}, pending(problem.LoadBalancerPending, p, "Service "+p.Service, s)
@@ -203,21 +203,6 @@ func firstIngress(svc corev1.Service) string {
 		return cmp.Or(i.Hostname, i.IP)
 	}
 	return ""
-}
-
-// loadBalancerAddress returns the host name, IPv4 address or IPv6 address in the status of svc, in this order of preference.
-// A dual-stack load balancer may list its addresses in any order. It is empty until the load balancer is provisioned.
-func loadBalancerAddress(svc corev1.Service) string {
-	var name, four, six string
-	for _, i := range svc.Status.LoadBalancer.Ingress {
-		name = cmp.Or(name, i.Hostname)
-		if services.Address(i.IP).Is4() {
-			four = cmp.Or(four, i.IP)
-		} else {
-			six = cmp.Or(six, i.IP)
-		}
-	}
-	return cmp.Or(name, four, six)
 }
 
 // endpointAt returns an endpoint at a host name or an IPv4 address. For an IPv6 address, the endpoint has neither Hosts nor Addresses.

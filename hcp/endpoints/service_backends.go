@@ -3,7 +3,6 @@
 package endpoints
 
 import (
-	"fmt"
 	"slices"
 
 	routev1 "github.com/openshift/api/route/v1"
@@ -16,20 +15,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-func service(o objects.Objects, name string) (svc corev1.Service, ok bool) {
-	for _, s := range o.Services {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return corev1.Service{}, false
-}
-
 // backend returns the backend for a Service at the port of a Route. A nil port is the first port of the Service, as in
 // HyperShift's own Routes.
 func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.Backend, *problem.Problem) {
 	object := "Service " + name
-	svc, ok := service(o, name)
+	svc, ok := services.Named(o.Services, name)
 	if !ok || len(svc.Spec.Ports) == 0 {
 		return network.Backend{}, problemOf(problem.EndpointServiceMissing, problem.Args{"object": {object}})
 	}
@@ -40,7 +30,7 @@ func backend(o objects.Objects, name string, port *routev1.RoutePort) (network.B
 	if i < 0 {
 		return network.Backend{}, problemOf(problem.EndpointPortMissing, problem.Args{"object": {object}, "port": {port.TargetPort.String()}})
 	}
-	return backendAt(svc, svc.Spec.Ports[i]), nil
+	return services.BackendAt(svc, svc.Spec.Ports[i]), nil
 }
 
 // routeTo returns the index of the port that target, of a Route, selects, or -1. A number that matches no port may be that of a port of the
@@ -64,16 +54,6 @@ func routedTo(p corev1.ServicePort, target intstr.IntOrString) bool {
 		return p.Name == target.StrVal
 	}
 	return p.TargetPort.IntVal == target.IntVal || p.TargetPort == intstr.IntOrString{} && p.Port == target.IntVal
-}
-
-func backendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
-	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: services.PortNumber(port.Port), PortName: port.Name}
-	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
-		if a := services.Address(ip); a.Is4() && !b.ClusterIP.IsValid() {
-			b.ClusterIP = a
-		}
-	}
-	return b
 }
 
 // portInvalid returns the problem that a port of e is not from 1 to 65535. It is an Error if

@@ -199,3 +199,8 @@ func namedNADs(o Objects) (named map[network.Attachment]bool, beyond problem.Pro
 func Selected(hc *hyperv1.HostedCluster) string {
 	return strings.TrimSpace(hc.Annotations[settings.Prefix+network.KeyNetwork])
 }
+
+// Enabled reports whether hc has the optional capability c.
+func Enabled(hc *hyperv1.HostedCluster, c hyperv1.OptionalCapability) bool {
+	return hc.Spec.Capabilities == nil || !slices.Contains(hc.Spec.Capabilities.Disabled, c)
+}

@@ -4,6 +4,8 @@
 package services
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"net/netip"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 )
 
 // PassthroughService is the name prefix of HyperShift's Service for base domain passthrough. The cluster's generateID
@@ -43,6 +46,42 @@ func PortNumber(port int32) uint16 {
 func Address(s string) netip.Addr {
 	a, _ := netip.ParseAddr(s)
 	return a.Unmap()
+}
+
+// Named returns the Service of all with this name.
+func Named(all []corev1.Service, name string) (svc corev1.Service, ok bool) {
+	for _, s := range all {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return corev1.Service{}, false
+}
+
+// BackendAt returns the backend for svc at one of its ports.
+func BackendAt(svc corev1.Service, port corev1.ServicePort) network.Backend {
+	b := network.Backend{Name: fmt.Sprintf("%s:%d", svc.Name, port.Port), Service: svc.Name, Port: PortNumber(port.Port), PortName: port.Name}
+	for _, ip := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
+		if a := Address(ip); a.Is4() && !b.ClusterIP.IsValid() {
+			b.ClusterIP = a
+		}
+	}
+	return b
+}
+
+// LoadBalancerAddress returns the host name, IPv4 address or IPv6 address in the status of svc, in this order of preference.
+// A dual-stack load balancer may list its addresses in any order. It is empty until the load balancer is provisioned.
+func LoadBalancerAddress(svc corev1.Service) string {
+	var name, four, six string
+	for _, i := range svc.Status.LoadBalancer.Ingress {
+		name = cmp.Or(name, i.Hostname)
+		if Address(i.IP).Is4() {
+			four = cmp.Or(four, i.IP)
+		} else {
+			six = cmp.Or(six, i.IP)
+		}
+	}
+	return cmp.Or(name, four, six)
 }
 
 // OfPod reports whether e refers to a pod.

@@ -172,7 +172,7 @@ var (
 		What:   "No object of the management cluster has the address of {name}, so edges leave the name to other DNS servers.",
 		Effect: "If VMs do not reach its address on port 443, the console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "If so, create Service {service}, which oooi plan prints. Or set annotation apps-address."})
-	PassthroughIneffective = declare("PassthroughIneffective", Entry{Reason: AppsUnreachable, Severity: SeverityInfo,
+	PassthroughIneffective = declare("PassthroughIneffective", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
 		What:   "spec.platform.kubevirt.baseDomainPassthrough of the HostedCluster is true, but it has no effect with {field}.",
 		Effect: "The ingress of the management cluster does not forward clients outside of the VLAN to the hosted cluster. VMs are not affected.",
 		Fix:    "If such clients need the console, create the cluster without {field}. HyperShift's Route has the default domain, and the node port of the ingress."})

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/explain"
+	"github.com/cldmnky/oooi/explain/meaning"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/golden"
 )
@@ -52,8 +53,8 @@ func problemsPage(text string) string {
 	for _, r := range slices.SortedFunc(maps.Keys(all), func(a, b problem.Reason) int {
 		return strings.Compare(strings.ToLower(string(a)), strings.ToLower(string(b)))
 	}) {
-		about := r.Traits()
-		fmt.Fprintf(&rows, "| %s`%s` | %s | %s", reasonAnchor(string(r)), r, strings.Join(all[r], ", "), strings.ReplaceAll(about.Meaning, "*", `\*`))
+		about := meaning.Of(r)
+		fmt.Fprintf(&rows, "| %s`%s` | %s | %s", reasonAnchor(string(r)), r, strings.Join(all[r], ", "), strings.ReplaceAll(about.Text, "*", `\*`))
 		if about.Page != "" {
 			fmt.Fprintf(&rows, " See [%s](%[1]s).", about.Page)
 		}

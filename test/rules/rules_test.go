@@ -74,9 +74,10 @@ var mayImport = map[string][]string{
 	"hcp/objects":             {"edge/wire", "hcp/lenient", "hcp/management", "hcp/nad", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"hcp/networks":            {"edge/wire", "hcp/lenient", "hcp/nad", "hcp/objects", "hcp/services", "hcp/settings", "hcp/spelling", "network", "network/problem"},
 	"hcp/imageref":            {},
-	"hcp/endpoints":           {"edge/wire", "hcp/imageref", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
+	"hcp/endpoints":           {"edge/wire", "hcp/imageref", "hcp/ingress", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
+	"hcp/ingress":             {"hcp/objects", "hcp/services", "hcp/settings", "network"},
 	"hcp/files":               {"edge/wire", "hcp/lenient", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "hcp/spelling", "network", "network/problem"},
-	"hcp":                     {"derive", "hcp/endpoints", "hcp/lenient", "hcp/nad", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
+	"hcp":                     {"derive", "hcp/endpoints", "hcp/ingress", "hcp/lenient", "hcp/nad", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"config/admission":        {},
 	"config/annotations":      {"config/admission", "edge/wire", "explain", "hcp/settings", "network/problem"},
 	"config/rbac":             {},
@@ -95,7 +96,7 @@ var mayImport = map[string][]string{
 	"controllers/requests":    {"explain"},
 	"controllers/watch":       {"controllers/own", "controllers/requests", "edge/wire", "hcp", "hcp/lenient", "hcp/management", "hcp/networks", "hcp/objects", "hcp/services", "network", "network/metrics", "network/problem", "reported"},
 	"version":                 {},
-	"cmd/oooi":                {"callers", "cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/localaccess", "cmd/oooi/mustgather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "explain", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "hcp/settings", "hcp/spelling", "network/problem", "network/resolvconf", "version"},
+	"cmd/oooi":                {"callers", "cmd/oooi/check", "cmd/oooi/command", "cmd/oooi/localaccess", "cmd/oooi/mustgather", "cmd/oooi/picture", "cmd/oooi/plan", "cmd/oooi/status", "controllers", "controllers/desired", "controllers/policies", "controllers/report", "edge/wire", "explain", "explain/meaning", "hcp/apiproxy", "hcp/apirewrite", "hcp/management", "hcp/settings", "hcp/spelling", "network/problem", "network/resolvconf", "version"},
 	"cmd/oooi/localaccess":    {"access/dial", "cmd/oooi/command", "edge/wire", "hcp", "hcp/settings", "network"},
 	"cmd/oooi/placement":      {},
 	"cmd/oooi/check":          {"cmd/oooi/command", "cmd/oooi/placement", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "controllers/attachments", "controllers/desired", "edge/wire", "explain", "hcp", "hcp/files", "hcp/settings", "network", "network/problem", "reported"},
@@ -116,6 +117,7 @@ var mayImport = map[string][]string{
 	"derive/opened":           {"network", "network/problem"},
 	"derive/served":           {"network", "network/problem"},
 	"explain":                 {"network", "network/problem", "reported"},
+	"explain/meaning":         {"network/problem"},
 	"ntp":                     {"network", "network/metrics"},
 	"reported":                {"network", "network/problem"},
 }
@@ -218,7 +220,7 @@ func TestDecisionsArePure(t *testing.T) {
 
 // TestTranslationsSeeNoWorld: what makes values of objects, and answers of values, does no I/O and reads no clock.
 func TestTranslationsSeeNoWorld(t *testing.T) {
-	pure := []string{"hcp", "hcp/objects", "hcp/services", "hcp/management", "hcp/networks", "hcp/endpoints", "hcp/nad", "hcp/settings",
+	pure := []string{"hcp", "hcp/objects", "hcp/services", "hcp/management", "hcp/networks", "hcp/endpoints", "hcp/ingress", "hcp/nad", "hcp/settings",
 		"dhcp/reply", "dns/answers", "envoy/resources", "controllers/decide", "controllers/desired", "explain"}
 	forbidden := []string{"os", "os/exec", "log", "log/slog", "syscall", "golang.org/x/sys/unix", "math/rand", "math/rand/v2"}
 	for _, s := range sources(t) {

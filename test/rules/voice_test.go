@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cldmnky/oooi/explain/meaning"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -179,7 +180,7 @@ func itself(where string) string { return where }
 func TestVoiceOfMessages(t *testing.T) {
 	not := messageWords()
 	for _, e := range problem.Catalogue() {
-		for _, part := range []string{e.What, e.Effect, e.Fix, e.Reason.Traits().Meaning} {
+		for _, part := range []string{e.What, e.Effect, e.Fix, meaning.Of(e.Reason).Text} {
 			report(t, nil, itself, breaks(string(e.Cause), part, not, longestInMessages))
 		}
 	}

@@ -1,0 +1,87 @@
+// This file reads from a HostedCluster how HyperShift publishes the ingress, and below which domain.
+
+package ingress
+
+import (
+	"cmp"
+
+	operatorv1 "github.com/openshift/api/operator/v1"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+)
+
+// Name returns the wildcard name of the ingress. It is empty if hc has no ingress, or if the domain of the ingress
+// is not known yet.
+func Name(hc *hyperv1.HostedCluster) string {
+	domain := Domain(hc)
+	if domain == "" || !objects.Enabled(hc, hyperv1.IngressCapability) {
+		return ""
+	}
+	return "*." + domain
+}
+
+// Domain returns the ingress domain, as HyperShift's globalconfig.IngressDomain does. It is empty while the base domain is unknown.
+func Domain(hc *hyperv1.HostedCluster) string {
+	domain := objects.Domain(hc)
+	if domain != "" {
+		domain = "apps." + domain
+	}
+	return cmp.Or(configured(hc), domain)
+}
+
+// configured returns the domain of the ingress in spec.configuration, or "".
+func configured(hc *hyperv1.HostedCluster) string {
+	c := hc.Spec.Configuration
+	if c == nil || c.Ingress == nil {
+		return ""
+	}
+	return cmp.Or(c.Ingress.AppsDomain, c.Ingress.Domain)
+}
+
+// Strategy returns how the ingress is published, by the rules of HyperShift's ReconcileDefaultIngressController: the
+// field, then the annotation for a private ingress, then the default on KubeVirt.
+func Strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
+	switch {
+	case o.HostedIngress != nil && o.HostedIngress.Type != "":
+		return *o.HostedIngress
+	case o.HostedCluster.Annotations[hyperv1.PrivateIngressControllerAnnotation] == "true":
+		return operatorv1.EndpointPublishingStrategy{Type: operatorv1.PrivateStrategyType}
+	}
+	return operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType}
+}
+
+// SpeaksPROXY reports whether the router expects a PROXY protocol header, which edges do not send.
+func SpeaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
+	return s.Type == operatorv1.HostNetworkStrategyType && s.HostNetwork != nil && s.HostNetwork.Protocol == operatorv1.ProxyProtocol ||
+		s.Type == operatorv1.NodePortServiceStrategyType && s.NodePort != nil && s.NodePort.Protocol == operatorv1.ProxyProtocol
+}
+
+// PassesThrough reports whether hc uses base domain passthrough: its names are below a domain of the management
+// cluster, whose router forwards connections to hc's ingress. HyperShift's webhook, if it is installed, sets the field
+// of a new object without a base domain.
+func PassesThrough(hc *hyperv1.HostedCluster) bool {
+	if k := hc.Spec.Platform.Kubevirt; k != nil && k.BaseDomainPassthrough != nil {
+		return *k.BaseDomainPassthrough
+	}
+	return hc.Spec.DNS.BaseDomain == "" && hc.CreationTimestamp.IsZero()
+}
+
+// PassthroughIneffective returns the field of o with which base domain passthrough has no effect, or "" if there is none.
+// The Route is for the default domain of the ingress, and its Service has a node port of the ingress
+// (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
+func PassthroughIneffective(o objects.Objects) string {
+	hc, set := o.HostedCluster, configured(o.HostedCluster)
+	switch dns := hc.Spec.DNS; {
+	case !PassesThrough(hc):
+		return ""
+	case set != "" && dns.BaseDomain != "" && set != "apps."+hc.Name+"."+dns.BaseDomain:
+		return "spec.configuration.ingress"
+	case set == "" && dns.BaseDomainPrefix != nil && *dns.BaseDomainPrefix != hc.Name:
+		return "spec.dns.baseDomainPrefix"
+	case Strategy(o).Type == operatorv1.HostNetworkStrategyType && passthrough(o).HTTPS == (network.Backend{}):
+		return "spec.operatorConfiguration.ingressOperator"
+	}
+	return ""
+}
