@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
 	operatorv1 "github.com/openshift/api/operator/v1"
+	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,10 @@ func passthrough(o *hcp.Objects, serviceExists bool) {
 
 func hostNetwork(o *hcp.Objects, port int32) {
 	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
+}
+
+func publishedBy(of operatorv1.EndpointPublishingStrategyType) func(*hcp.Objects) {
+	return func(o *hcp.Objects) { o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: of} }
 }
 
 // An appsCase is a cluster, and the backend of its *.apps.
@@ -124,6 +129,9 @@ func TestPassthroughIneffective(t *testing.T) {
 		"the default domain":             {true, domain(configv1.IngressSpec{Domain: "apps.blue.example.com"}), ""},
 		"a domain for Routes of users":   {true, domain(configv1.IngressSpec{Domain: "apps.blue.example.com", AppsDomain: "apps.example.com"}), "spec.configuration.ingress"},
 		"ports of nodes":                 {false, func(o *hcp.Objects) { hostNetwork(o, 0) }, "spec.operatorConfiguration.ingressOperator"},
+		"a load balancer":                {false, publishedBy(operatorv1.LoadBalancerServiceStrategyType), "spec.operatorConfiguration.ingressOperator"},
+		"a private ingress":              {false, publishedBy(operatorv1.PrivateStrategyType), "spec.operatorConfiguration.ingressOperator"},
+		"a node port":                    {false, publishedBy(operatorv1.NodePortServiceStrategyType), ""},
 		"ports of nodes, set later":      {true, func(o *hcp.Objects) { hostNetwork(o, 0) }, ""},
 		"no passthrough": {false, func(o *hcp.Objects) {
 			prefix("prod")(o)
@@ -141,6 +149,33 @@ func TestPassthroughIneffective(t *testing.T) {
 				return
 			}
 			g.Expect(all).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("field", problem.Values{c.want}))))
+		})
+	}
+}
+
+// TestPassthroughRouteRefused: a router that admits no wildcards keeps browsers outside from the console, and HyperShift does not say it.
+func TestPassthroughRouteRefused(t *testing.T) {
+	admitted := func(status corev1.ConditionStatus) routev1.RouteIngress {
+		return routev1.RouteIngress{RouterName: "default", Conditions: []routev1.RouteIngressCondition{{Type: routev1.RouteAdmitted, Status: status}}}
+	}
+	for name, c := range map[string]struct {
+		status []routev1.RouteIngress
+		want   int
+	}{
+		"no router yet":                      {nil, 0},
+		"admitted":                           {[]routev1.RouteIngress{admitted(corev1.ConditionTrue)}, 0},
+		"refused":                            {[]routev1.RouteIngress{admitted(corev1.ConditionFalse)}, 1},
+		"admitted by the second of routers":  {[]routev1.RouteIngress{admitted(corev1.ConditionFalse), admitted(corev1.ConditionTrue)}, 0},
+		"undecided, such as by a new router": {[]routev1.RouteIngress{admitted(corev1.ConditionUnknown)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			passthrough(&o, true)
+			route := routev1.Route{Status: routev1.RouteStatus{Ingress: c.status}}
+			route.Name = "default-ingress-passthrough-route-" + o.HostedCluster.Spec.Platform.Kubevirt.GenerateID
+			o.Routes = append(o.Routes, route)
+			_, problems := translated(asCached(t, o))
+			g.Expect(causesOf(problems, problem.PassthroughRouteRefused)).To(HaveLen(c.want))
 		})
 	}
 }

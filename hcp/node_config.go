@@ -18,6 +18,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/endpoints"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -59,7 +60,8 @@ func refusedProxy(o objects.Objects) (ps problem.Problems) {
 	entries := slices.DeleteFunc(strings.Split(c.Proxy.NoProxy, ","), func(entry string) bool {
 		entry = strings.TrimSpace(entry)
 		_, err := netip.ParsePrefix(entry)
-		return err == nil || len(validation.IsDNS1123Subdomain(strings.TrimPrefix(entry, "."))) == 0
+		domain := strings.TrimSuffix(strings.TrimPrefix(entry, "."), ".")
+		return err == nil || services.Address(entry).IsValid() || len(validation.IsDNS1123Subdomain(domain)) == 0
 	})
 	if len(entries) > 0 && c.Proxy.NoProxy != "" && c.Proxy.NoProxy != "*" {
 		entries = entries[:min(len(entries), maxNamed)]

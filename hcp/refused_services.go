@@ -66,7 +66,7 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 }
 
 // refusedPortRange returns a problem if the NodePort range of the Services of hc is invalid, or lacks the node port of
-// the API server. HyperShift 0.1.80 compares the range with that node port (validateNodePortPortRange in its
+// the API server. HyperShift 0.1.74 compares the range with that node port (validateNodePortPortRange in its
 // hostedcluster_controller.go), although they are ports of two clusters.
 func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 	const field = "spec.configuration.network.serviceNodePortRange"

@@ -35,6 +35,9 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 	if field := ingress.PassthroughIneffective(o); field != "" {
 		r.Problems = append(r.Problems, problem.New(problem.PassthroughIneffective, problem.Subject{}, problem.Args{"field": {field}}, field))
 	}
+	if route, refused := ingress.RouteRefused(o); refused {
+		r.Problems = append(r.Problems, problem.New(problem.PassthroughRouteRefused, problem.Subject{Kind: "Route", Name: route}, problem.Args{"route": {route}}))
+	}
 	e := network.Endpoint{Name: appsEndpoint, Origin: network.OriginApps, Port: network.PortHTTPS, Match: network.MatchServerName}
 	name := ingress.Name(hc)
 	if name == "" {

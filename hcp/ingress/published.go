@@ -6,7 +6,9 @@ import (
 	"cmp"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
+	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
@@ -68,6 +70,30 @@ func PassesThrough(hc *hyperv1.HostedCluster) bool {
 	return hc.Spec.DNS.BaseDomain == "" && hc.CreationTimestamp.IsZero()
 }
 
+// passthroughRoute is the name prefix of HyperShift's Route for base domain passthrough. The cluster's generateID follows.
+const passthroughRoute = "default-ingress-passthrough-route-"
+
+// RouteRefused returns the name of HyperShift's Route for base domain passthrough if a router refuses it, and none
+// admits it. A router of OpenShift refuses Routes with a wildcard by default.
+func RouteRefused(o objects.Objects) (name string, refused bool) {
+	k := o.HostedCluster.Spec.Platform.Kubevirt
+	for _, r := range o.Routes {
+		if k == nil || r.Name != passthroughRoute+k.GenerateID {
+			continue
+		}
+		name = r.Name
+		for _, i := range r.Status.Ingress {
+			for _, c := range i.Conditions {
+				if c.Type == routev1.RouteAdmitted && c.Status == corev1.ConditionTrue {
+					return name, false
+				}
+				refused = refused || c.Type == routev1.RouteAdmitted && c.Status == corev1.ConditionFalse
+			}
+		}
+	}
+	return name, refused
+}
+
 // PassthroughIneffective returns the field of o with which base domain passthrough has no effect, or "" if there is none.
 // The Route is for the default domain of the ingress, and its Service has a node port of the ingress
 // (hostedclusterconfigoperator/controllers/resources/ingress/reconcile.go).
@@ -80,7 +106,7 @@ func PassthroughIneffective(o objects.Objects) string {
 		return "spec.configuration.ingress"
 	case set == "" && dns.BaseDomainPrefix != nil && *dns.BaseDomainPrefix != hc.Name:
 		return "spec.dns.baseDomainPrefix"
-	case Strategy(o).Type == operatorv1.HostNetworkStrategyType && passthrough(o).HTTPS == (network.Backend{}):
+	case Strategy(o).Type != operatorv1.NodePortServiceStrategyType && passthrough(o).HTTPS == (network.Backend{}):
 		return "spec.operatorConfiguration.ingressOperator"
 	}
 	return ""

@@ -138,6 +138,7 @@ func TestAttachRefuses(t *testing.T) {
 		"OVN: IPAM":              {config: ovn(`"ipam":{"type":"whereabouts"}`), want: "ipam whereabouts"},
 		"OVN: a chain":           {config: `{"name":"n","plugins":[{"type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"},{"type":"tuning"}]}`, want: `"plugins": 2 entries`},
 		"OVN: of another NAD":    {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"default/vlan100"}`, want: `"netAttachDefName": "default/vlan100", which edges cannot use. Change it in spec.config. Allowed: clusters/vlan100.`},
+		"OVN: excluded subnets":  {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/vlan100","excludeSubnets":"192.168.100.0/29"}`, want: `"excludeSubnets": "192.168.100.0/29"`},
 		"OVN: of no NAD":         {config: `{"name":"n","type":"ovn-k8s-cni-overlay","topology":"layer2"}`, want: `"netAttachDefName": null`},
 		"OVN: no name":           {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","netAttachDefName":"clusters/vlan100"}`, want: `"name": null`},
 		"a name with a quote":    {config: `{"name":"a\"b","type":"bridge","bridge":"br1"}`, want: `"name": "a\"b"`},

@@ -196,6 +196,10 @@ func ignoredByOVN(o Object, conf map[string]any, plugins []map[string]any) *prob
 	if own := o.Namespace + "/" + o.Name; valueOf(plugin, "netAttachDefName") != own {
 		return o.wrong("netAttachDefName", valueOf(plugin, "netAttachDefName"), own)
 	}
+	// They must lie in subnets, which is not set (validateSubnetContainment in go-controller/pkg/util/multi_network.go).
+	if excluded := text(valueOf(plugin, "excludeSubnets")); strings.TrimSpace(excluded) != "" {
+		return o.wrong("excludeSubnets", excluded, "none, because subnets is not set")
+	}
 	return nil
 }
 

@@ -176,6 +176,10 @@ var (
 		What:   "spec.platform.kubevirt.baseDomainPassthrough of the HostedCluster is true, but it has no effect with {field}.",
 		Effect: "The ingress of the management cluster does not forward clients outside of the VLAN to the hosted cluster. VMs are not affected.",
 		Fix:    "If such clients need the console, create the cluster without {field}. HyperShift's Route has the default domain, and the node port of the ingress."})
+	PassthroughRouteRefused = declare("PassthroughRouteRefused", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityWarning,
+		What:   "No router of the management cluster admits Route {route}, which HyperShift creates for base domain passthrough.",
+		Effect: "Clients outside of the VLAN do not reach the ingress of the hosted cluster, such as its console. VMs are not affected.",
+		Fix:    "Set spec.routeAdmission.wildcardPolicy of the management cluster's IngressController to WildcardsAllowed."})
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which edges do not serve.",
 		Fix:  "Publish it at a host name or an IPv4 address. Nodes use only the first address of a load balancer."})
@@ -256,11 +260,11 @@ var (
 		Fix:    "Create the cluster with another port, or without one."})
 	NodePortNotInRange = declare("NodePortNotInRange", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "{service} is published at node port {port}, which is not in serviceNodePortRange {range} of the hosted cluster.",
-		Effect: "HyperShift 0.1.80 and later refuse such a HostedCluster, so they create neither a control plane nor nodes.",
+		Effect: "HyperShift 0.1.74 and later refuse such a HostedCluster, so they create neither a control plane nor nodes.",
 		Fix:    "Correct spec.configuration.network.serviceNodePortRange, or create the cluster with another port."})
 	NodePortRangeInvalid = declare("NodePortRangeInvalid", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "serviceNodePortRange {range} of the hosted cluster is not two ports such as 30000-32767.",
-		Effect: "HyperShift 0.1.80 and later refuse such a HostedCluster, so they create neither a control plane nor nodes.",
+		Effect: "HyperShift 0.1.74 and later refuse such a HostedCluster, so they create neither a control plane nor nodes.",
 		Fix:    "Correct spec.configuration.network.serviceNodePortRange."})
 	CertificateNamesRefused = declare("CertificateNamesRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "spec.configuration.apiServer.servingCerts has {names}. HyperShift's own certificate of the API server has the same name.",
