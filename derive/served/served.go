@@ -35,6 +35,9 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 		Edges:             addresses.edges,
 		ReservedAddresses: addresses.reserved,
 	}
+	if !n.ServiceVIP.IsValid() {
+		return n, problems // Without addresses, nothing is served.
+	}
 	in, ps := leaveTakenPlaces(n, s, in)
 	problems = append(problems, ps...)
 	whole, endpoints := in, in.Endpoints

@@ -17,9 +17,6 @@ const maxNamed = 5
 
 // unreached returns the problems of n, the network of s.
 func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
-	if !n.ServiceVIP.IsValid() {
-		return nil // Its CIDR is too small, which is a problem of its own.
-	}
 	var ps problem.Problems
 	reach := in.reach(n, s)
 	note := func(c problem.Cause, args problem.Args, keys ...string) {
