@@ -11,7 +11,6 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
-	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
@@ -203,7 +202,10 @@ func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Proble
 	var ps problem.Problems
 	least, most := 0, 0
 	for _, s := range requests {
-		of := cmp.Or(s.Settings.MTU, s.Attachment.MTU, nad.DefaultMTU(s.Attachment.Kind))
+		of := s.Attachment.InterfaceMTU()
+		if set := s.Settings.MTU; of == 0 || set != 0 && set < of {
+			of = set
+		}
 		if s.Primary && of > 0 {
 			least, most = min(cmp.Or(least, of), of), max(most, of)
 		}

@@ -21,7 +21,7 @@ import (
 
 // refusedServices returns the problems for which HyperShift or Kubernetes refuses spec.services. A service is missing
 // (infra.go of the control plane operator), or a node port is out of range. Or two services have the same host name
-// (validatePublishingStrategyMapping) or the same node port. A HostedCluster that does not exist yet may lack services,
+// (validatePublishingStrategyMapping) or the same node port. Or the host name of a Route has capital letters. A HostedCluster that does not exist yet may lack services,
 // because HyperShift's webhook adds them where it is installed. An empty list is not reported, because the API server
 // refuses it. A node port that a Service already has is not out of range.
 func refusedServices(o objects.Objects) (ps problem.Problems) {
@@ -40,6 +40,9 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 			hosts[m.LoadBalancer.Hostname] = append(hosts[m.LoadBalancer.Hostname], string(m.Service))
 		case m.Type == hyperv1.Route && m.Route != nil && m.Route.Hostname != "":
 			hosts[m.Route.Hostname] = append(hosts[m.Route.Hostname], string(m.Service))
+			if host := m.Route.Hostname; host != strings.ToLower(host) && isPublished(m.Service) { // library-go, pkg/route/validation
+				add(problem.RouteHostCapital, problem.Args{"service": {string(m.Service)}, "host": {host}})
+			}
 		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0 && isPublished(m.Service):
 			port := strconv.Itoa(int(m.NodePort.Port))
 			ports[port] = append(ports[port], string(m.Service))

@@ -168,6 +168,8 @@ func TestRefusedControlPlanes(t *testing.T) {
 		"a certificate for the API's names":            {[]change{byName, certificate("*.blue.example.com")}, problem.CertificateNamesRefused},
 		"a certificate for other names":                {[]change{byName, certificate("*.example.com", "kubernetes.example.com", "x.api.blue.example.com")}, ""},
 		"a certificate that HyperShift does not check": {[]change{certificate("localhost"), marked("hypershift.openshift.io/skip-kas-conflict-san-validation")}, ""},
+		"a Route with capital letters":                 {[]change{fresh, byRoute("OAuth.blue.example.com")}, problem.RouteHostCapital},
+		"a Route with a digit and a dash":              {[]change{fresh, byRoute("oauth-2.blue.example.com")}, ""},
 		"a node port outside of the cluster's range":   {[]change{fresh, atPort, ports("31000-32767")}, problem.NodePortNotInRange},
 		"a node port in the cluster's range":           {[]change{atPort, ports("30643-30643")}, ""},
 		"a range of one port":                          {[]change{fresh, ports("30000")}, problem.NodePortRangeInvalid},
@@ -286,6 +288,17 @@ func TestRefusedNodePools(t *testing.T) {
 	})
 }
 
+// byRoute is a change: a Route publishes OAuth at this host.
+func byRoute(host string) change {
+	return func(o *hcp.Objects) {
+		for i, m := range o.HostedCluster.Spec.Services {
+			if m.Service == hyperv1.OAuthServer {
+				o.HostedCluster.Spec.Services[i].ServicePublishingStrategy = hyperv1.ServicePublishingStrategy{Type: hyperv1.Route, Route: &hyperv1.RoutePublishingStrategy{Hostname: host}}
+			}
+		}
+	}
+}
+
 // fresh is a change: HyperShift has created nothing yet.
 func fresh(o *hcp.Objects) {
 	o.VMs, o.NodePools[0].Status, o.HostedCluster.Status = nil, hyperv1.NodePoolStatus{}, hyperv1.HostedClusterStatus{}
@@ -301,7 +314,7 @@ var refusals = []problem.Cause{
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
 	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
 	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable, problem.HTTPProxyRefused, problem.NoProxyRefused, problem.AllNodesTainted,
-	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates, problem.InfraIDTooLong,
+	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates, problem.InfraIDTooLong, problem.RouteHostCapital,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

@@ -119,6 +119,16 @@ type Attachment struct {
 	VIPNADConfig string `json:"vipNADConfig,omitempty"`
 }
 
+// InterfaceMTU returns the MTU in bytes of the interfaces of VMs and pods on a. It returns 0 if the MTU depends on the
+// device below, or on OVN-Kubernetes. If a bridge has no MTU, its plugin leaves the MTU to the kernel, whose veth
+// devices have 1500.
+func (a Attachment) InterfaceMTU() int {
+	if a.MTU == 0 && (a.Kind == "bridge" || a.Kind == "cnv-bridge") {
+		return 1500
+	}
+	return a.MTU
+}
+
 // String is "namespace/name".
 func (a Attachment) String() string { return a.Namespace + "/" + a.Name }
 

@@ -159,7 +159,7 @@ func rangeTooSmall(n network.Network, s network.NetworkRequest, seen []network.V
 }
 
 func mtuTooLarge(n network.Network, s network.NetworkRequest) (problem.Problem, bool) {
-	of := n.Attachment.MTU
+	of := n.Attachment.InterfaceMTU()
 	if of == 0 || s.Settings.MTU <= of {
 		return problem.Problem{}, false
 	}

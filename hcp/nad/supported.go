@@ -34,15 +34,6 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
-// DefaultMTU returns the MTU in bytes that pods have on a network of a kind if no MTU is set. It returns 0 if the MTU depends on
-// the device below, or on OVN-Kubernetes. The bridge plugin leaves the MTU to the kernel, whose veth devices have 1500.
-func DefaultMTU(kind string) int {
-	if kind == typeBridge || kind == typeCNVBridge {
-		return 1500
-	}
-	return 0
-}
-
 // unsupported returns the problem that prevents edges from joining the network of o, or nil.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]

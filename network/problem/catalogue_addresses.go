@@ -112,9 +112,9 @@ var (
 		Effect: "DHCP gives them one address, and switches send frames to one of them.",
 		Fix:    "Give each VM a MAC address of its own. Look for the address in annotation kubevirt-vm-jsonpatch of HyperShift."})
 	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
-		What:   "Annotation mtu ({mtu}) is larger than the MTU of the NetworkAttachmentDefinition of network {network} ({ofNAD}).",
+		What:   "Annotation mtu ({mtu}) is larger than the MTU of the interfaces of VMs on network {network} ({ofNAD}).",
 		Effect: "VMs send packets that their own network interface drops.",
-		Fix:    "Set annotation mtu to {ofNAD} or less, or a larger mtu in spec.config."})
+		Fix:    "Set annotation mtu to {ofNAD} or less, or a larger mtu in spec.config of the NetworkAttachmentDefinition."})
 	VMHasEdgeAddress = declare("VMHasEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "VM {vm} already uses {address}, which would be the {role} of network {network}.",
 		Effect: "Two hosts cannot have one address.",
@@ -175,7 +175,7 @@ var (
 	OVNMTUTooLarge = declare("OVNMTUTooLarge", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}, and network {network} has MTU {networkMTU}.",
 		Effect: "The MTU of the network must be at least 100 bytes larger than that of the pod network. If the difference is less than 58 bytes, OVN-Kubernetes does not start, and nodes do not become Ready.",
-		Fix:    "Set annotation mtu to {least} or more if the network carries such packets. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
+		Fix:    "If the network carries such packets, set mtu in spec.config of its NetworkAttachmentDefinition to {least} or more, and remove a smaller annotation mtu. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	NetworkMTUsDiffer = declare("NetworkMTUsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and ovnKubernetesConfig.mtu of the hosted cluster is not set.",
 		Effect: "The first node determines the MTU of the pod network. If this MTU is too large for another network, nodes on that network do not become Ready.",

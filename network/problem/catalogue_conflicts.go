@@ -48,7 +48,7 @@ var (
 	NetworkOverlapsRemoved = declare("NetworkOverlapsRemoved", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}, which VMs still use.",
 		Effect: "Network {network} is not served until these VMs are gone, because two nodes could get the same address.",
-		Fix:    "Set another CIDR for network {network} ({where}), or wait until the VMs are replaced."})
+		Fix:    "Set another CIDR for network {network} ({where})."})
 	PinnedCIDRRemoved = declare("PinnedCIDRRemoved", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Network {network} is in use, so its addresses cannot change. Its CIDR is no longer set.",
 		Effect: "CIDR {cidr} and edge addresses {addresses} remain until no VM uses the network.",

@@ -250,6 +250,10 @@ var (
 		What:   "{services} are published at one host name, {host}.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
 		Fix:    "Create the cluster with a host name for each."})
+	RouteHostCapital = declare("RouteHostCapital", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "{service} is published at {host}, which has capital letters.",
+		Effect: "OpenShift refuses Routes with such a host, so HyperShift does not publish it. Without OAuth, HyperShift creates no API server either.",
+		Fix:    "Create the cluster with a host name in small letters."})
 	NodePortRepeated = declare("NodePortRepeated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "{services} are published at one node port, {port}.",
 		Effect: "Kubernetes refuses the second Service, so HyperShift does not publish it.",
