@@ -151,6 +151,7 @@ func (b *broken) ofCluster(o, same hcp.Objects, seed uint64) (ok bool) {
 	if !problems.Waiting() && len(problems.Of(problem.SeverityError)) == 0 {
 		b.timeOfNodes(plan, problems)
 		b.needsOfNodes(o, plan)
+		b.searches(o, plan, problems)
 	}
 	last, err := network.ReadPlan(plan.JSON())
 	if err != nil {

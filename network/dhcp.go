@@ -30,7 +30,8 @@ type DHCP struct {
 	Routes []Route `json:"routes,omitempty"`
 	// DNSServers is option 6.
 	DNSServers []netip.Addr `json:"dnsServers,omitempty"`
-	// DomainName is option 15, SearchDomains option 119 (RFC 3397).
+	// DomainName is the domain of VMs' names, SearchDomains option 119 (RFC 3397). DomainName is also option 15, unless
+	// SearchDomains is empty: clients that get no option 119 search option 15.
 	DomainName    string   `json:"domainName,omitempty"`
 	SearchDomains []string `json:"searchDomains,omitempty"`
 	// MTU is option 26 in bytes. 0: it is not sent.

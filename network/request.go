@@ -44,6 +44,9 @@ type Request struct {
 	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
+	// ManagementDomain is the ingress domain of the management cluster, if the domain of the hosted cluster is below it
+	// (base domain passthrough). A wildcard resolves all its names. Empty: the user has a base domain, or it is not known yet.
+	ManagementDomain string `json:"managementDomain,omitempty"`
 	// FurtherApps are other names of the ingress. They resolve to the addresses of Apps, or to those of an Endpoint.
 	FurtherApps []string `json:"furtherApps,omitempty"`
 	// ManagementDNS is true if edges also answer DNS queries from pods of the management cluster.

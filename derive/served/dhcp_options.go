@@ -14,10 +14,10 @@ import (
 )
 
 // dhcpOptions returns the options for VMs on n, and the pool r if edges run DHCP.
-func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, domain string, nodeAPI netip.Addr) network.DHCP {
+func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, in Input) network.DHCP {
 	var d network.DHCP
 	if n.Runs(network.ServiceDHCP) {
-		d = dhcpPool(n, s, r, nodeAPI)
+		d = dhcpPool(n, s, r, in.NodeAPI)
 	}
 	d.MTU, d.NTPServers = cmp.Or(s.Settings.MTU, n.Attachment.MTU), s.Settings.NTPServers
 	if !n.Primary {
@@ -29,10 +29,10 @@ func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, d
 	}
 	d.Routes = routes(n, d.Router)
 	d.DNSServers = nameServers(n, s)
-	d.DomainName = domain
+	d.DomainName = in.Cluster.Domain
 	d.SearchDomains = s.Settings.SearchDomains
-	if len(d.SearchDomains) == 0 && domain != "" {
-		d.SearchDomains = []string{domain}
+	if len(d.SearchDomains) == 0 && d.DomainName != "" && !leadsToManagement(n, in, d.DomainName) {
+		d.SearchDomains = []string{d.DomainName}
 	}
 	return d
 }

@@ -23,7 +23,7 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 		}
 	}
 	v := network.View{Name: "vms", Clients: []netip.Prefix{n.CIDR}, Records: records(n, in.Endpoints, own)}
-	if up.Mode == network.UpstreamNone && in.Cluster.Domain != "" {
+	if in.Cluster.Domain != "" && (up.Mode == network.UpstreamNone || hasWholeDomain(n, in)) {
 		v.Zones = []string{in.Cluster.Domain}
 	}
 	if isWholeWorld(n, s, up) {
@@ -34,6 +34,12 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 		views = append(views, viewBeyond(n, s.Gateway, v.Records, in.Cluster.Domain))
 	}
 	return network.DNS{Views: views, Upstreams: up}, problems
+}
+
+// hasWholeDomain reports whether edges have all names in the cluster's domain. With base domain passthrough, others have only
+// names of the ingress, which edges serve. Upstreams resolve all other names to the ingress of the management cluster.
+func hasWholeDomain(n network.Network, in Input) bool {
+	return in.ManagementDomain != "" && n.Runs(network.ServiceProxy)
 }
 
 // isWholeWorld reports whether VMs on n can resolve only the names of this plan: edges ask no upstream server, and VMs

@@ -62,7 +62,8 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 	}
 	problems = append(problems, recordsAtEdges(n, s.Settings.Records, endpoints)...)
 	problems = append(problems, conflicts(n, s, in, heldFor(n, in))...)
-	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in.Cluster.Domain, in.NodeAPI)
+	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in)
+	problems = append(problems, wildcardsOverSearchDomains(n, s, in)...)
 	n.DHCP.Named = named(n, whole)
 	if p, large := mtuTooLarge(n, s); large {
 		problems = append(problems, p)

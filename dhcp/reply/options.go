@@ -35,7 +35,9 @@ func offersTo(n network.Network, vm string, request *dhcpv4.DHCPv4) offers {
 	}
 	put(dhcpv4.OptionDomainNameServer, addresses(d.DNSServers...))
 	put(dhcpv4.OptionHostName, []byte(vm))
-	put(dhcpv4.OptionDomainName, []byte(d.DomainName))
+	if len(d.SearchDomains) > 0 {
+		put(dhcpv4.OptionDomainName, []byte(d.DomainName))
+	}
 	if d.MTU > 0 && d.MTU <= 0xffff {
 		put(dhcpv4.OptionInterfaceMTU, binary.BigEndian.AppendUint16(nil, uint16(d.MTU)))
 	}

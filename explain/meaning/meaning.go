@@ -147,7 +147,7 @@ var meanings = map[problem.Reason]Meaning{
 			"does not permit. oooi ignores this request, and serves the rest. If annotation edge-node-selector has a node " +
 			"label that is not permitted, oooi applies nothing."},
 	problem.NamesOverridden: {
-		Text: "A record in annotation dns-records overrides a name that VMs need for another host."},
+		Text: "A record or a wildcard overrides names that VMs need for other hosts."},
 	problem.AccessOpened: {Page: "management-access.md",
 		Text: "Annotation management-access lets callers outside a network connect to hosts on it. This hint lists the callers " +
 			"and the destinations."},

@@ -1,0 +1,66 @@
+// This file finds search domains below which all names resolve. Pods try most names of other hosts with a search domain
+// first, so they would connect to the wrong host.
+
+package served
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// wildcardsOverSearchDomains returns a problem for each search domain of n below which all names resolve.
+func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
+	var ps problem.Problems
+	for _, d := range n.DHCP.SearchDomains {
+		name, _ := covering(n, d)
+		if name == "" && leadsToManagement(n, in, d) {
+			name = "*." + in.ManagementDomain
+		}
+		key := network.KeySearchDomains
+		if slices.ContainsFunc(s.Settings.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }) {
+			key = network.KeyRecords
+		}
+		if name != "" {
+			ps = append(ps, n.Problem(problem.SearchDomainHasWildcard, problem.Args{"domain": {d}, "name": {name}}, key))
+		}
+	}
+	return ps
+}
+
+// leadsToManagement reports whether the DNS servers of VMs resolve all names below domain to the ingress of the management
+// cluster.
+func leadsToManagement(n network.Network, in Input, domain string) bool {
+	_, known := covering(n, domain)
+	forwarded := !n.Runs(network.ServiceDNS) || !known && n.DNS.Upstreams.Mode != network.UpstreamNone
+	return forwarded && in.ManagementDomain != "" && within(domain, in.ManagementDomain)
+}
+
+// covering returns the wildcard that VMs get from edges of n for names below domain (RFC 4592, section 3.3.1), or "". known is
+// false if edges do not have these names.
+func covering(n network.Network, domain string) (wildcard string, known bool) {
+	if len(n.DNS.Views) == 0 {
+		return "", false
+	}
+	v := n.DNS.Views[0]
+	names := slices.Clone(v.Zones)
+	for _, r := range v.Records {
+		names = append(names, r.Name)
+	}
+	for at := domain; at != ""; _, at, _ = strings.Cut(at, ".") {
+		if is := func(name string) bool { return strings.EqualFold(name, "*."+at) }; slices.ContainsFunc(names, is) {
+			return "*." + at, true
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return within(name, at) }) {
+			break // The closest name that exists has no wildcard.
+		}
+	}
+	return "", slices.ContainsFunc(v.Zones, func(zone string) bool { return zone == "." || within(domain, zone) })
+}
+
+// within reports whether name is domain or a name below it.
+func within(name, domain string) bool {
+	return strings.EqualFold(name, domain) || strings.HasSuffix(strings.ToLower(name), "."+strings.ToLower(domain))
+}
