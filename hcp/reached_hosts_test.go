@@ -91,7 +91,7 @@ func annotated(key, value string) change { return func(o *hcp.Objects) { settle(
 func release(image string) change {
 	return func(o *hcp.Objects) {
 		o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = image, image
-		o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: "quay.io/x", Mirrors: []string{image}}}
+		o.HostedCluster.Spec.ImageContentSources = mirroring(image)
 	}
 }
 

@@ -59,6 +59,8 @@ type ReservedDestination struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// OfServices is true for the network of the management cluster's Services.
 	OfServices bool `json:"-"`
+	// OfIngress is true for a virtual IP of the management cluster's ingress.
+	OfIngress bool `json:"-"`
 	// Node is true for the address of a management node, which HyperShift may publish.
 	Node bool `json:"node,omitempty"`
 	// Required is true if edges or nodes must reach it, so that no network may have the same

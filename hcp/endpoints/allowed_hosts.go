@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
+	routev1 "github.com/openshift/api/route/v1"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
@@ -159,7 +160,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		return Reachable{Problems: imageNamesUnresolved(o, withIngress)}
 	}
 	registries, left := imageRegistries(o)
-	hosts, cannot := wantedHosts(registries, own, s)
+	hosts, _ := wantedHosts(registries, own, s)
 	hosts, refused, problems := permittedHosts(o, s, hosts)
 	if off {
 		for _, h := range hosts {
@@ -176,13 +177,17 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		r.Endpoints = append(r.Endpoints, externalHost(h, proxy))
 	}
 	if isolated {
-		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return own.proxied(u.at.String()) })...)
-		needed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) })
-		r.Problems = imagesUnreachable(in, off, needed, cannot)
+		pulledFrom := own.with(r.Endpoints).neededRegistries(o, registries)
+		needed, cannot := wantedHosts(pulledFrom, own, s)
+		needless := func(h settings.HostPort) bool { return own.proxied(h.String()) || !slices.Contains(needed, h) }
+		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return needless(u.at) })...)
+		forwarded := network.Without(r.Endpoints, func(e network.Endpoint) bool { return needless(settings.HostPort{Host: e.Backend.Host, Port: e.Port}) })
+		r.Problems = imagesUnreachable(in, off, forwarded, cannot)
 		if left == 0 {
 			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
 		}
-		r.Problems = append(r.Problems, furtherHosts(o, s, registries, own, own.with(needed))...)
+		direct := own.with(network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) }))
+		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, direct), behindIngress(o, pulledFrom, r.Endpoints), furtherHosts(o, s, registries, own, direct))
 		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(r.Endpoints))...)
 	}
 	if isolated && !off && left > 0 {
@@ -303,4 +308,33 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 		problems = append(problems, problem.New(c, problem.Subject{}, args, network.KeyAllowedHosts))
 	}
 	return permitted, cannot, problems
+}
+
+// behindIngress returns a problem if nodes pull images from registries through the ingress of the management cluster, at
+// virtual IPs that edges do not dial. forwarded has the external hosts of edges. The domain of the ingress follows from
+// hosts of Routes that OpenShift generated: "name-namespace.domain".
+func behindIngress(o objects.Objects, registries []string, forwarded []network.Endpoint) problem.Problems {
+	var addresses, hosts []string
+	for _, r := range o.Management.Networks {
+		if a := r.Prefix.Addr(); r.OfIngress && a.Is4() && !network.AnyContains(o.Permissions.Destinations, a) {
+			addresses = append(addresses, a.String())
+		}
+	}
+	for _, registry := range registries {
+		h, _ := byServerName(registry)
+		below := func(r routev1.Route) bool {
+			domain, generated := strings.CutPrefix(r.Spec.Host, r.Name+"-"+r.Namespace+".")
+			return generated && network.MatchesHost("*."+domain, h.Host)
+		}
+		directly := func(e network.Endpoint) bool { return e.Name == h.String() && e.Backend.HTTPProxy == "" }
+		if slices.ContainsFunc(o.Routes, below) && slices.ContainsFunc(forwarded, directly) {
+			hosts = append(hosts, h.Host)
+		}
+	}
+	if len(addresses) == 0 || len(hosts) == 0 {
+		return nil
+	}
+	slices.Sort(hosts)
+	args := problem.Args{"hosts": slices.Compact(hosts), "addresses": addresses}
+	return problem.Problems{problem.New(problem.RegistryBehindIngress, problem.Subject{}, args, "spec.release.image", "spec.imageContentSources")}
 }

@@ -1,6 +1,5 @@
-// This file finds hosts that nodes might need for images, and that no object names. A registry may redirect to them, a
-// release may consist of images there, or a network plugin that users install may have images there. The problems are
-// hints: their severity is Info.
+// This file finds hosts that nodes might need for images, and that no object names. A registry may redirect to them, or
+// a network plugin that users install may have images there. The problems are hints: their severity is Info.
 
 package endpoints
 
@@ -23,12 +22,9 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 		return nil
 	}
 	carried := func(registry string) bool { return !own.reaches(registry) && all.directly(registry) }
-	// A registry that nodes do not reach has another problem. Nodes that reach it through a proxy also reach further hosts.
-	reached := func(registry string) bool { return !own.proxied(registry) && all.directly(registry) }
-	onlyTLS := func(registry string) bool { return reached(registry) && !all.directly(imageref.PlainHTTP+registry) }
-	var releases []string
-	for _, image := range releaseImages(o) {
-		releases = append(releases, imageref.Dialed(image))
+	// Nodes that reach a registry through a proxy also reach further hosts.
+	onlyTLS := func(registry string) bool {
+		return !own.proxied(registry) && all.directly(registry) && !all.directly(imageref.PlainHTTP+registry)
 	}
 	var ps problem.Problems
 	hint := func(c problem.Cause, hosts []string, keys ...string) {
@@ -38,9 +34,6 @@ func furtherHosts(o objects.Objects, s settings.Values, registries []string, own
 	}
 	hint(problem.RegistryMayRedirect, unknownOf(registries, carried), network.KeyAllowedHosts)
 	hint(problem.RegistryMayLackTLS, insecureOf(o.HostedCluster, registries, onlyTLS), network.KeyAllowedHosts, "spec.configuration.image.registrySources")
-	if !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(x hyperv1.ImageContentSource) bool { return len(x.Mirrors) > 0 }) {
-		hint(problem.ReleaseMayNameOthers, unknownOf(releases, reached), network.KeyAllowedHosts, "spec.imageContentSources")
-	}
 	if t := o.HostedCluster.Spec.Networking.NetworkType; (t == hyperv1.Calico || t == hyperv1.Other) && !own.proxiesOthers() {
 		ps = append(ps, problem.New(problem.NetworkPluginMayNameOthers, problem.Subject{}, problem.Args{"type": {string(t)}}, network.KeyAllowedHosts, "spec.networking.networkType"))
 	}

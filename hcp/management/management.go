@@ -101,6 +101,7 @@ func networkFields() []networkField {
 			networkField{networks, ofPods, []string{part, "clusterNetwork", "cidr"}})
 	}
 	for _, name := range []string{"apiServerInternalIP", "apiServerInternalIPs", "ingressIP", "ingressIPs"} {
+		virtual.OfIngress = strings.HasPrefix(name, "ingress")
 		out = append(out, networkField{infrastructure, virtual, []string{"status", "platformStatus", "*", name}})
 	}
 	return out

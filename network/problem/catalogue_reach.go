@@ -92,6 +92,11 @@ var (
 		What:   "Images are pulled from inside the management cluster ({hosts}).",
 		Effect: "Nodes cannot pull these images.",
 		Fix:    "Use a registry outside of the management cluster, or publish its Service with annotation publish."})
+	RegistryBehindIngress = declare("RegistryBehindIngress", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from {hosts}, through the ingress of the management cluster ({addresses}).",
+		Effect: "Edges do not dial addresses inside the management cluster, so nodes cannot pull these images.",
+		Fix: "Ask the administrator of the management cluster to permit {addresses} with the operator's flag --permit-destinations, " +
+			"or use another registry."})
 	RegistryNameInvalid = declare("RegistryNameInvalid", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled from a host that is not a full DNS name ({hosts}).",
 		Effect: "Nodes cannot pull these images.",
@@ -113,10 +118,11 @@ var (
 		What:   "Nodes may use plain HTTP for {hosts} (spec.configuration.image.registrySources.insecureRegistries).",
 		Effect: "Edges forward only TLS. If a registry has no TLS, nodes cannot pull its images.",
 		Fix:    "Serve the registry with HTTPS, with any certificate. If it has HTTPS, name it in annotation allowed-hosts, after the word auto."})
-	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
-		What:   "A release image is on {hosts}, and spec.imageContentSources has no mirror.",
-		Effect: "If the release names images on other hosts, such as quay.io, nodes cannot pull these.",
-		Fix:    "Name those hosts in annotation allowed-hosts, or their mirror in spec.imageContentSources."})
+	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "A release image is on {hosts}. No source in spec.imageContentSources mirrors {repository}, and edges do not forward to {other}.",
+		Effect: "Published releases of OpenShift name images there, also if the release is mirrored. Nodes without these images do not become Ready.",
+		Fix: "Add this source and its mirror to spec.imageContentSources, or {other} to annotation allowed-hosts, after the word auto. " +
+			"If you built the release, do so for the repositories that it names."})
 	NetworkPluginMayNameOthers = declare("NetworkPluginMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
 		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",

@@ -164,6 +164,10 @@ func nodeConfigChanges() (out []change) {
 			set(w.hosted(), []any{"quay.io", entry}, "spec", "configuration", "image", "registrySources", "containerRuntimeSearchRegistries")
 		})
 	}
+	// A mirrored release names the images of its original (ignition-server/controllers/local_ignitionprovider.go).
+	add("no source mirrors the images of the release", "images", "quay.io/openshift-release-dev/ocp-v4.0-art-dev", func(w *world) {
+		set(w.hosted(), []any{object{"source": "quay.io/openshift-release-dev/ocp-release", "mirrors": []any{"registry.example.com/m"}}}, "spec", "imageContentSources")
+	})
 	// kube-controller-manager gives each node a /24 (v2/kcm/deployment.go of HyperShift sets no other size).
 	add("nodes get a /24 of the pod network, whatever its hostPrefix is", "CIDR", "10.132.0.0/23", func(w *world) {
 		set(w.hosted(), []any{object{"cidr": "10.132.0.0/23", "hostPrefix": 26}}, "spec", "networking", "clusterNetwork")

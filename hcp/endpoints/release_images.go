@@ -1,0 +1,115 @@
+// This file decides where nodes pull the images that a release names. Nodes never pull the release image itself:
+// HyperShift reads it in the management cluster. It names images by digest, and a mirrored release names the same ones
+// (extractImageReferences in ignition-server/controllers/local_ignitionprovider.go). spec.imageContentSources is the
+// only source of mirrors for nodes, and its mirrors have digests only (support/globalconfig/imagecontentsource.go).
+
+package endpoints
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/imageref"
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// The repositories with the images that releases of OpenShift and of OKD name.
+const imagesOfOpenShift, imagesOfOKD = "quay.io/openshift-release-dev/ocp-v4.0-art-dev", "quay.io/okd/scos-content"
+
+// namedBy returns the repository with the images that release names. Empty: unknown.
+func namedBy(release string) string {
+	switch {
+	case imageref.Covers("quay.io/openshift-release-dev", release):
+		return imagesOfOpenShift
+	case imageref.Covers("quay.io/okd", release):
+		return imagesOfOKD
+	}
+	return ""
+}
+
+// A mirroredSource is a source of images that has mirrors.
+type mirroredSource struct {
+	// scope is a registry, namespace or repository, in lower case.
+	scope string
+	// reached is true if nodes reach a mirror among the registries of the cluster.
+	reached bool
+}
+
+// sources returns the sources that have mirrors, the longest first: nodes use the longest one that covers an image
+// (containers-registries.conf(5)).
+func (r reach) sources(o objects.Objects, registries []string) []mirroredSource {
+	reached, byScope := map[string]bool{}, map[string]bool{}
+	for _, registry := range registries {
+		reached[registry] = r.reaches(registry)
+	}
+	for _, s := range o.HostedCluster.Spec.ImageContentSources {
+		scope := strings.ToLower(s.Source)
+		for _, m := range s.Mirrors {
+			byScope[scope] = byScope[scope] || reached[imageref.Dialed(m)]
+		}
+	}
+	var out []mirroredSource
+	for scope, reached := range byScope {
+		out = append(out, mirroredSource{scope, reached})
+	}
+	slices.SortFunc(out, func(a, b mirroredSource) int {
+		return cmp.Or(cmp.Compare(len(b.scope), len(a.scope)), strings.Compare(a.scope, b.scope))
+	})
+	return out
+}
+
+// neededRegistries returns those of registries that nodes need: mirrors, and registries with images for which they reach
+// no mirror.
+func (r reach) neededRegistries(o objects.Objects, registries []string) []string {
+	sources, needed := r.sources(o, registries), map[string]bool{}
+	mirrored := func(repository string) bool {
+		i := slices.IndexFunc(sources, func(s mirroredSource) bool { return imageref.Covers(s.scope, repository) })
+		return i >= 0 && sources[i].reached
+	}
+	for _, s := range o.HostedCluster.Spec.ImageContentSources {
+		for _, m := range s.Mirrors {
+			needed[imageref.Dialed(m)] = true
+		}
+	}
+	for _, release := range releaseImages(o) {
+		if !mirrored(namedBy(release)) {
+			needed[imageref.Dialed(release)] = true
+		}
+	}
+	for _, image := range nodeImages(o) {
+		if repository, _, byDigest := strings.Cut(image, "@"); !byDigest || !mirrored(repository) {
+			needed[imageref.Dialed(image)] = true
+		}
+	}
+	return network.Without(registries, func(registry string) bool { return !needed[registry] })
+}
+
+// unmirroredReleases returns a problem if a release is on another registry than the images that it probably names, no
+// mirror has these, and nodes do not reach them. Parameter all says what nodes reach with external hosts. A registry
+// that nodes do not reach has another problem.
+func unmirroredReleases(o objects.Objects, all reach) problem.Problems {
+	origin := imageref.Registry(imagesOfOpenShift)
+	mirrors := func(s hyperv1.ImageContentSource) bool {
+		return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
+	}
+	if all.reaches(origin) || slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, mirrors) {
+		return nil
+	}
+	var hosts []string
+	for _, release := range releaseImages(o) {
+		if registry := imageref.Dialed(release); registry != origin && registry != "" && all.reaches(registry) {
+			hosts = append(hosts, registry)
+		}
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	slices.Sort(hosts)
+	return problem.Problems{problem.New(problem.ReleaseMayNameOthers, problem.Subject{},
+		problem.Args{"hosts": slices.Compact(hosts), "repository": {imagesOfOpenShift}, "other": {origin}}, "spec.imageContentSources", network.KeyAllowedHosts)}
+}

@@ -1,0 +1,158 @@
+package hcp_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// The repositories of OpenShift's releases, and of the images that these name.
+const ofReleases, ofImages = "quay.io/openshift-release-dev/ocp-release", "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+
+// sources returns a change: "source=mirror" for each source.
+func sources(all ...string) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.ImageContentSources = nil
+		for _, x := range all {
+			source, mirror, _ := strings.Cut(x, "=")
+			s := hyperv1.ImageContentSource{Source: source}
+			if mirror != "" {
+				s.Mirrors = []string{mirror}
+			}
+			o.HostedCluster.Spec.ImageContentSources = append(o.HostedCluster.Spec.ImageContentSources, s)
+		}
+	}
+}
+
+// TestMirroredReleases: a release on a mirror names the same images as on quay.io. A Warning reports if no source mirrors them, and nodes do not reach quay.io.
+func TestMirroredReleases(t *testing.T) {
+	const host = "registry.example.com"
+	of, vlan := release(host+"/ocp/release:4.20"), annotated(network.KeyRecords, host+"=192.168.100.9")
+	none, allowed := annotated(network.KeyAllowedHosts, "none"), annotated(network.KeyAllowedHosts, "auto,registry.redhat.io")
+	for name, c := range map[string]struct {
+		given []change
+		want  string
+	}{
+		"on the network, and no source":               {[]change{of, vlan, none, sources()}, host},
+		"on the network, and a source of releases":    {[]change{of, vlan, none, sources(ofReleases + "=" + host + "/r")}, host},
+		"on the network, and both sources":            {[]change{of, vlan, none, sources(ofReleases+"="+host+"/r", ofImages+"="+host+"/i")}, ""},
+		"outside, and no source":                      {[]change{of, sources()}, host},
+		"outside, and a source of releases":           {[]change{of, sources(ofReleases + "=" + host + "/r")}, host},
+		"outside, and another source":                 {[]change{of, sources("registry.redhat.io/redhat=" + host + "/redhat")}, host},
+		"outside, and another host is allowed":        {[]change{of, allowed, sources()}, host},
+		"outside, and quay.io is allowed":             {[]change{of, annotated(network.KeyAllowedHosts, "auto,quay.io"), sources()}, ""},
+		"outside, and quay.io is not permitted":       {[]change{of, annotated(network.KeyAllowedHosts, "auto,quay.io"), permitting(host), sources()}, host},
+		"outside, and a record for quay.io":           {[]change{of, annotated(network.KeyRecords, "quay.io=192.168.100.9"), sources()}, ""},
+		"a source without a mirror":                   {[]change{of, sources(ofImages)}, host},
+		"a source for the namespace":                  {[]change{of, sources("quay.io/openshift-release-dev=" + host + "/m")}, ""},
+		"a source for the registry":                   {[]change{of, sources("quay.io=" + host)}, ""},
+		"a longer source without a mirror":            {[]change{of, sources("quay.io="+host, ofImages)}, ""},
+		"a source of OKD":                             {[]change{of, sources("quay.io/okd/scos-content=" + host + "/okd")}, ""},
+		"the original":                                {[]change{release(ofReleases + ":4.20"), sources()}, ""},
+		"a registry that nodes do not reach":          {[]change{release("10.9.8.7:5000/ocp/release:4.20"), sources()}, ""},
+		"a proxy, which reaches quay.io":              {[]change{of, proxied(controlPlane), sources()}, ""},
+		"a proxy, and noProxy has quay.io":            {[]change{release("192.168.100.9:5000/r:4.20"), proxied(controlPlane + ",quay.io"), sources()}, "192.168.100.9:5000"},
+		"a gateway":                                   {[]change{of, annotated("gateway", "192.168.100.1"), sources()}, ""},
+		"a NodePool's release, but not the cluster's": {[]change{sources(), none, vlan, func(o *hcp.Objects) { o.NodePools[0].Spec.Release.Image = host + "/ocp/release:4.20" }}, host},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, ps := plan(reaching(t, c.given...))
+			ps = causesOf(ps, problem.ReleaseMayNameOthers)
+			if c.want == "" {
+				NewWithT(t).Expect(ps).To(BeEmpty())
+				return
+			}
+			NewWithT(t).Expect(ps).To(HaveExactElements(And(HaveField("Severity", problem.SeverityWarning), HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.want})))))
+		})
+	}
+}
+
+// TestImagesOnMirrors: nodes do not need the registry of a release if a source mirrors all its images to a registry that they reach. They never pull the release
+// image itself. Mirrors are for digests only.
+func TestImagesOnMirrors(t *testing.T) {
+	const host, quay = "registry.example.com", images + "cdn.quay.io, cdn01.quay.io, cdn02.quay.io, cdn03.quay.io, cdn04.quay.io, cdn05.quay.io, cdn06.quay.io, quay.io"
+	vlan, none := annotated(network.KeyRecords, host+"=192.168.100.9"), annotated(network.KeyAllowedHosts, "none")
+	both := sources(ofReleases+"="+host+"/r", ofImages+"="+host+"/i")
+	agent := func(image string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = image
+		}
+	}
+	const digest = "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	report(t, map[string]reachCase{
+		"both are mirrored":                     {given: []change{vlan, none, both}},
+		"only the images are mirrored":          {given: []change{vlan, none, sources(ofImages + "=" + host + "/i")}},
+		"the release has a digest":              {given: []change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = ofReleases + digest }}},
+		"only releases are mirrored":            {[]change{vlan, none, sources(ofReleases + "=" + host + "/r")}, []string{quay}},
+		"the mirror is not reached":             {[]change{none, both}, []string{quay + ", " + host, images + "quay.io, " + host}},
+		"the longer source has another mirror":  {[]change{vlan, none, sources("quay.io="+host, ofImages+"=a.example.com/i")}, []string{images + "a.example.com, " + strings.TrimPrefix(quay, images)}},
+		"a mirror at an address of the network": {given: []change{none, sources(ofImages + "=192.168.100.9:5000/i")}},
+		"quay.io is not permitted":              {[]change{permitting(host), both}, []string{"Info ImagesUnreachable " + host}},
+		"edges serve no connections":            {given: []change{annotated("services", "dhcp,dns,ntp"), vlan, both}},
+		"another image of quay.io":              {[]change{vlan, none, both, agent("quay.io/team/agent" + digest)}, []string{quay}},
+		"another image of quay.io, mirrored":    {given: []change{vlan, none, sources("quay.io/team="+host+"/t", ofImages+"="+host+"/i"), agent("quay.io/team/agent" + digest)}},
+		"another image of quay.io, with a tag":  {[]change{vlan, none, sources("quay.io/team="+host+"/t", ofImages+"="+host+"/i"), agent("quay.io/team/agent:1")}, []string{quay}},
+		"another release of quay.io, unknown":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/team/release:4.20" }}, []string{quay}},
+		"quay.io is a mirror, too":              {[]change{vlan, none, sources(ofImages+"="+host+"/i", "registry.redhat.io/ubi9=quay.io/team/ubi9")}, []string{quay}},
+		"OKD, mirrored": {given: []change{vlan, none, sources("quay.io/okd/scos-content=" + host + "/i"), func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/okd/scos-release:4.20", "quay.io/okd/scos-release:4.20"
+		}}},
+		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
+		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
+	})
+	// Edges still forward to the original.
+	in, _ := translated(reaching(t, vlan, both))
+	NewWithT(t).Expect(in.Endpoints).To(ContainElement(HaveField("Name", "quay.io:443")))
+}
+
+// TestRegistryBehindManagementIngress: edges do not dial the virtual IP of the management cluster's ingress. Routes show the domain of this ingress.
+func TestRegistryBehindManagementIngress(t *testing.T) {
+	const host = "quay.apps.mgmt.example.com"
+	virtual := func(addresses ...any) change {
+		return func(o *hcp.Objects) {
+			kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+			o.Management.Networks = management.Networks(kind, map[string]any{"status": map[string]any{"platformStatus": map[string]any{"baremetal": map[string]any{"apiServerInternalIPs": []any{"10.240.0.5"}, "ingressIPs": addresses}}}})
+		}
+	}
+	permitted := func(prefix string) change {
+		return func(o *hcp.Objects) { o.Permissions.Destinations = []netip.Prefix{netip.MustParsePrefix(prefix)} }
+	}
+	known, of := virtual("10.240.0.6"), release(host+"/ocp/release:4.20")
+	for name, c := range map[string]struct {
+		given []change
+		want  string
+	}{
+		"a release":                         {[]change{known, of}, host},
+		"a mirror":                          {[]change{known, sources(ofImages + "=" + host + ":8443/i")}, host},
+		"the address is permitted":          {[]change{known, of, permitted("10.240.0.6/32")}, ""},
+		"another address is permitted":      {[]change{known, of, permitted("10.240.0.5/32")}, host},
+		"an IPv6 address, too":              {[]change{virtual("10.240.0.6", "fd00::6"), of}, host},
+		"no virtual IP":                     {[]change{of}, ""},
+		"no virtual IP of the ingress":      {[]change{virtual(), of}, ""},
+		"another domain":                    {[]change{known, release("registry.example.com/ocp/release:4.20")}, ""},
+		"the domain itself":                 {[]change{known, release("apps.mgmt.example.com/ocp/release:4.20")}, ""},
+		"a record of the user":              {[]change{known, of, annotated(network.KeyRecords, host+"=192.168.100.9")}, ""},
+		"a proxy of the management cluster": {[]change{known, of, func(o *hcp.Objects) { o.Proxy.HTTPSProxy = "http://proxy.example.com:3128" }}, ""},
+		"a gateway":                         {[]change{known, of, annotated("gateway", "192.168.100.1")}, ""},
+		"Routes with hosts of the user":     {[]change{known, of, local}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, ps := plan(reaching(t, c.given...))
+			ps = causesOf(ps, problem.RegistryBehindIngress)
+			if c.want == "" {
+				NewWithT(t).Expect(ps).To(BeEmpty())
+				return
+			}
+			NewWithT(t).Expect(ps).To(HaveExactElements(HaveField("Args", And(HaveKeyWithValue("hosts", problem.Values{c.want}), HaveKeyWithValue("addresses", problem.Values{"10.240.0.6"})))))
+		})
+	}
+}
