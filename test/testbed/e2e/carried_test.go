@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
@@ -95,7 +96,7 @@ spec:
 // every network.
 func testPublish(t *testing.T, b bed, h Hosted, workers []*worker.Worker) {
 	g := NewWithT(t)
-	manifest := fmt.Appendf(nil, publishedPod, h.Namespace(), hypershift.TLSServerImage(), Prefix)
+	manifest := fmt.Appendf(nil, publishedPod, h.Namespace(), ocp.ShimImage, Prefix)
 	g.Expect(b.cluster.Apply(t.Context(), manifest)).To(Succeed())
 	for _, w := range workers {
 		for _, url := range []string{"https://extra.example.net/apis", "https://extra.example.net:9443/apis"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed/await"
 	"github.com/cldmnky/oooi/test/testbed/cluster"
-	"github.com/cldmnky/oooi/test/testbed/hypershift"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
@@ -159,7 +159,7 @@ func (s *stage) missed(t *testing.T, edge edgePod) {
 func changePlan(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	g := NewWithT(t)
 	before := s.pods(t)
-	manifest := fmt.Appendf(nil, publishedPod, s.hosted.Namespace(), hypershift.TLSServerImage(), Prefix)
+	manifest := fmt.Appendf(nil, publishedPod, s.hosted.Namespace(), ocp.ShimImage, Prefix)
 	g.Expect(s.cluster.Apply(t.Context(), manifest)).To(Succeed())
 	const url = "https://extra.example.net:9443/apis"
 	ask := func() error {

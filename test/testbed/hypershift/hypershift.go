@@ -27,9 +27,9 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/apirewrite"
 	"github.com/cldmnky/oooi/test/testbed/await"
-	"github.com/cldmnky/oooi/test/testbed/build"
 	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/host"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 	"github.com/cldmnky/oooi/test/testbed/progress"
 )
 
@@ -75,27 +75,27 @@ func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, e
 	if err := h.keepRules(o.APIRules); err != nil {
 		return nil, err
 	}
-	if err := host.EnsurePackages(ctx, o.Log, packages()...); err != nil {
+	if err := host.EnsurePackages(ctx, o.Log, ocp.Packages()...); err != nil {
 		return nil, err
 	}
-	if err := c.Build(ctx, programs()...); err != nil {
+	if err := c.Build(ctx, ocp.Programs()...); err != nil {
 		return nil, err
 	}
-	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
+	sources, err := ocp.FindSources(ctx, c.Bin)
 	if err != nil {
 		return nil, err
 	}
-	imgs, err := images(sources{bin: c.Bin, apis: apis})
+	images, err := ocp.Images(sources)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.load(ctx, imgs[:1]); err != nil { // The next steps need the stand-ins.
+	if err := h.load(ctx, images[:1]); err != nil { // The next steps need the stand-ins.
 		return nil, err
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return h.load(gctx, imgs[1:]) })
+	g.Go(func() error { return h.load(gctx, images[1:]) })
 	g.Go(h.startRegistry)
-	g.Go(func() error { return h.prepare(gctx, apis, o) })
+	g.Go(func() error { return h.prepare(gctx, sources.APIs, o) })
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, e
 	if err := h.installOperator(ctx); err != nil {
 		return nil, err
 	}
-	return h, write(h.path("pull-secret.json"), fmt.Appendf(nil, `{"auths": {%q: {"auth": "YTpi"}}}`, registryAddress)) // the registry needs no credentials
+	return h, write(h.path("pull-secret.json"), fmt.Appendf(nil, `{"auths": {%q: {"auth": "YTpi"}}}`, ocp.RegistryAddress)) // the registry needs no credentials
 }
 
 // Attach returns the HyperShift that is installed on c.
@@ -221,7 +221,7 @@ func (h *HyperShift) installOperator(ctx context.Context) error {
 // renderOperator returns an output of HyperShift's installer: "crds" or "resources". It leaves out the conversion webhook, which needs
 // certificates of OpenShift's service CA. It also leaves out the CRDs of other platforms, which would triple the API server's work.
 func (h *HyperShift) renderOperator(ctx context.Context, outputs string) ([]byte, error) {
-	return h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "install", "render", "--hypershift-image", operatorImage,
+	return h.run(h.cluster.Command(ctx, h.cluster.Bin("hypershift"), "install", "render", "--hypershift-image", ocp.OperatorImage,
 		"--enable-conversion-webhook=false", "--limit-crd-install", "KubeVirt", "--outputs", outputs))
 }
 

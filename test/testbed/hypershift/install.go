@@ -20,9 +20,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/cldmnky/oooi/test/testbed/build"
 	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/image"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
@@ -57,24 +57,21 @@ func (h *HyperShift) load(ctx context.Context, images []image.Image) error {
 	return nil
 }
 
-// PayloadTar returns the path of an OCI tar archive with the image PayloadImage, which contains all parts of the release. A worker's containerd
+// PayloadTar returns the path of an OCI tar archive with the image ocp.PayloadImage, which contains all parts of the release. A worker's containerd
 // needs it for pods of the hosted cluster's DaemonSets.
 func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
-	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
+	sources, err := ocp.FindSources(ctx, h.cluster.Bin)
 	if err != nil {
 		return "", err
 	}
-	imgs, err := images(sources{bin: h.cluster.Bin, apis: apis})
+	images, err := ocp.Images(sources)
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(imgs, func(i image.Image) bool { return i.Names[0] == payloadImage })
-	tar, _, err := imgs[i].Tar()
+	i := slices.IndexFunc(images, func(i image.Image) bool { return i.Names[0] == ocp.PayloadImage })
+	tar, _, err := images[i].Tar()
 	return tar, err
 }
-
-// PayloadImage returns the name of the image in PayloadTar, which pods of hosted control planes and of hosted clusters use.
-func PayloadImage() string { return payloadImage }
 
 // startRegistry starts the registry with the release, unless it runs. The registry listens once its content is loaded. Clients try again
 // until then.
@@ -82,7 +79,7 @@ func (h *HyperShift) startRegistry() error {
 	if process.Pid(h.cluster.Dir, "registry") != 0 {
 		return nil
 	}
-	content, err := registryContent()
+	content, err := ocp.RegistryContent()
 	if err != nil {
 		return err
 	}
@@ -94,7 +91,7 @@ func (h *HyperShift) startRegistry() error {
 		return err
 	}
 	_, err = h.cluster.Start(process.Daemon{Name: "registry", Dir: h.cluster.Dir, NetNS: h.cluster.NetNS(), Args: []string{
-		h.cluster.Bin("registry"), "--listen", registryAddress, "--images", h.path("registry.json"),
+		h.cluster.Bin("registry"), "--listen", ocp.RegistryAddress, "--images", h.path("registry.json"),
 		"--tls-cert-file", h.path("pki", "registry.crt"), "--tls-private-key-file", h.path("pki", "registry.key"),
 	}})
 	return err
@@ -259,6 +256,8 @@ func documents(objects ...any) ([]byte, error) {
 	}
 	return bytes.Join(docs, []byte("---\n")), nil
 }
+
+type values = map[string]any
 
 // write writes a file, and creates its directory.
 func write(path string, data []byte) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
@@ -39,7 +40,7 @@ func (h *HyperShift) StartMirror(ctx context.Context) error {
 			return fmt.Errorf("the mirror's machine: %w", err)
 		}
 	}
-	list, err := json.Marshal([]registryImage{{Name: MirrorImage, Files: map[string][]byte{"etc/testbed": []byte("from the mirror\n")}}})
+	list, err := json.Marshal([]ocp.RegistryImage{{Name: MirrorImage, Files: map[string][]byte{"etc/testbed": []byte("from the mirror\n")}}})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 )
 
 // A keyPair is a certificate and its key, in PEM.
@@ -84,7 +86,7 @@ func newPKI(now time.Time) (pki, error) {
 		return pki{}, err
 	}
 	for pair, names := range map[*keyPair][]string{
-		&p.Registry: {registryIP},
+		&p.Registry: {ocp.RegistryIP},
 		&p.Mirror:   {MirrorHost},
 		&p.Webhook:  {"pod-webhook.kubevirt.svc"},
 		&p.Operator: {"operator.hypershift.svc", "operator.hypershift.svc.cluster.local"},

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 )
 
 // A Strategy is a way to publish the API server, Ignition, OAuth and konnectivity.
@@ -132,7 +134,7 @@ func parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 // createArgs returns the arguments for `hypershift create cluster kubevirt`, without flags for files.
 func createArgs(o HostedClusterOptions) []string {
 	args := []string{
-		"create", "cluster", "kubevirt", "--name", o.Name, "--namespace", Namespace, "--release-image", releaseImage,
+		"create", "cluster", "kubevirt", "--name", o.Name, "--namespace", Namespace, "--release-image", ocp.ReleaseImage,
 		"--network-type", "OVNKubernetes", "--etcd-storage-class", storageClass, "--etcd-storage-size", "1Gi", "--olm-disable-default-sources",
 		"--node-pool-replicas", fmt.Sprint(o.Replicas),
 	}

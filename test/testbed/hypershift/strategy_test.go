@@ -1,8 +1,7 @@
-// What the CLI is asked, and what of its render is changed, for each way to publish a hosted cluster; what the release and the world answer.
+// What the CLI is asked, and what of its render is changed, for each way to publish a hosted cluster; what the world answers.
 package hypershift
 
 import (
-	"encoding/json"
 	"net/netip"
 	"slices"
 	"testing"
@@ -105,34 +104,6 @@ func flagValues(args []string, flag string) (out []string) {
 		}
 	}
 	return out
-}
-
-func TestReleaseNamesAnImageForEachPart(t *testing.T) {
-	g := NewWithT(t)
-	files, err := releaseFiles()
-	g.Expect(err).NotTo(HaveOccurred())
-	var stream struct {
-		Metadata struct{ Name string }
-		Spec     struct {
-			Tags []struct {
-				Name        string
-				Annotations map[string]string
-				From        struct{ Name string }
-			}
-		}
-	}
-	g.Expect(json.Unmarshal(files["release-manifests/image-references"], &stream)).To(Succeed())
-	g.Expect(stream.Metadata.Name).To(Equal(releaseVersion))
-	images := map[string]string{}
-	for _, tag := range stream.Spec.Tags {
-		images[tag.Name] = tag.From.Name
-		if tag.Name == "hyperkube" {
-			g.Expect(tag.Annotations).To(HaveKeyWithValue("io.openshift.build.versions", "kubernetes="+kubernetesVersion))
-		}
-	}
-	g.Expect(images).To(HaveKeyWithValue("hypershift", controlPlaneImage))
-	g.Expect(images).To(HaveKeyWithValue("etcd", payloadImage))
-	g.Expect(images).To(HaveLen(len(stream.Spec.Tags)), "a part is named twice")
 }
 
 func TestWorldsAddresses(t *testing.T) {

@@ -6,8 +6,8 @@ package worker
 import (
 	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/containerd"
-	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/image"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 )
 
 // Images returns the paths of tar archives with the images for nodes of hosted clusters on c. The image of the konnectivity agent has
@@ -17,7 +17,7 @@ func Images(c *cluster.Cluster) ([]string, error) {
 	for _, image := range []image.Image{
 		{Names: []string{containerd.PauseImage}, Entrypoint: []string{"/pause"}, User: "65535",
 			Files: []image.File{{Path: "/pause", Source: c.Bin("pause")}}},
-		{Names: []string{hypershift.PayloadImage()}, Entrypoint: []string{"/usr/bin/proxy-agent"},
+		{Names: []string{ocp.PayloadImage}, Entrypoint: []string{"/usr/bin/proxy-agent"},
 			Files: []image.File{{Path: "/usr/bin/proxy-agent", Source: c.Bin("proxy-agent")}}},
 	} {
 		tar, _, err := image.Tar()

@@ -1,6 +1,9 @@
+// Package ocp has the images of a release of OpenShift, as far as HyperShift needs them: those that a node imports, and the content of a
+// registry.
+//
 // This file writes the content of the registry: a release image, and the images whose labels HyperShift reads. They contain no programs.
 // The images with the programs have the same names, and are imported into the node, so that no image is pulled.
-package hypershift
+package ocp
 
 import (
 	_ "embed"
@@ -13,20 +16,21 @@ import (
 
 // The names of images that pods and HyperShift use. The registry is an address, so that it needs no DNS.
 const (
-	registryIP      = "10.240.0.1"
-	registryAddress = registryIP + ":5000"
+	RegistryIP      = "10.240.0.1"
+	RegistryAddress = RegistryIP + ":5000"
 
-	operatorImage     = registryAddress + "/hs/hypershift-operator:1"
-	controlPlaneImage = registryAddress + "/hs/cpo:1"
-	payloadImage      = registryAddress + "/ocp/all:1" // all other parts of the release
-	shimImage         = registryAddress + "/sys/shim:1"
+	OperatorImage = RegistryAddress + "/hs/hypershift-operator:1"
+	PayloadImage  = RegistryAddress + "/ocp/all:1"  // all other parts of the release
+	ShimImage     = RegistryAddress + "/sys/shim:1" // on all nodes; with the argument virt-api, it runs a small HTTPS server on port 8443
+	ReleaseImage  = RegistryAddress + "/ocp/release:" + releaseVersion
+
+	controlPlaneImage = RegistryAddress + "/hs/cpo:1"
 
 	// capkImage is a constant in HyperShift, because this provider of Cluster API is not part of a release.
 	capkImage = "registry.ci.openshift.org/ocp/4.18:cluster-api-provider-kubevirt"
 
 	releaseVersion    = "4.20.8" // HyperShift supports versions up to 4.21 without an annotation.
 	kubernetesVersion = "1.33.6" // that of OpenShift 4.20
-	releaseImage      = registryAddress + "/ocp/release:" + releaseVersion
 )
 
 // payload lists the parts that HyperShift looks up in a release, one per line.
@@ -34,8 +38,8 @@ const (
 //go:embed payload.txt
 var payload string
 
-// A registryImage is one image in the registry; see modules/registry.
-type registryImage struct {
+// A RegistryImage is one image in the registry; see modules/registry.
+type RegistryImage struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Files  map[string][]byte `json:"files"`
@@ -66,16 +70,16 @@ func controlPlaneLabels() map[string]string {
 	return labels
 }
 
-// registryContent returns the images of the registry: the release, and images without programs whose labels HyperShift reads. They are
+// RegistryContent returns the images of the registry: the release, and images without programs whose labels HyperShift reads. They are
 // small, because the ignition server downloads them often.
-func registryContent() ([]registryImage, error) {
+func RegistryContent() ([]RegistryImage, error) {
 	release, err := releaseFiles()
 	if err != nil {
 		return nil, err
 	}
-	images := []registryImage{{Name: releaseImage, Labels: map[string]string{"io.openshift.release": releaseVersion}, Files: release}}
-	for _, name := range []string{operatorImage, controlPlaneImage, payloadImage} {
-		images = append(images, registryImage{
+	images := []RegistryImage{{Name: ReleaseImage, Labels: map[string]string{"io.openshift.release": releaseVersion}, Files: release}}
+	for _, name := range []string{OperatorImage, controlPlaneImage, PayloadImage} {
+		images = append(images, RegistryImage{
 			Name: name, Labels: controlPlaneLabels(), Files: map[string][]byte{"etc/testbed": []byte("the node has this image by import\n")},
 		})
 	}
@@ -99,16 +103,13 @@ func releaseFiles() (map[string][]byte, error) {
 	}, nil
 }
 
-// TLSServerImage returns the name of an image that all nodes have. With the argument virt-api, it runs a small HTTPS server on port 8443.
-func TLSServerImage() string { return shimImage }
-
 type values = map[string]any
 
 // imageStream returns the index of the release: the image of each part, and the versions of some.
 func imageStream(parts []string) ([]byte, error) {
 	var tags []values
 	for _, part := range parts {
-		image := payloadImage
+		image := PayloadImage
 		if part == "hypershift" {
 			image = controlPlaneImage
 		}

@@ -1,7 +1,8 @@
 // This file decides the content of the images of HyperShift's pods: the path of each program in each image.
-package hypershift
+package ocp
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,41 +12,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cldmnky/oooi/test/testbed/build"
 	"github.com/cldmnky/oooi/test/testbed/image"
 )
 
-// programs returns the programs in test/testbed/modules that the images and Install need. Those that take longest to build come first.
-func programs() []string {
+// Programs returns the programs in test/testbed/modules that an installation of HyperShift needs. Those that take longest to build come first.
+func Programs() []string {
 	return []string{
 		"hypershift", "hypershift-operator", "control-plane-operator", "control-plane-pki-operator", "cluster-api-manager", "capk-manager",
 		"proxy-server", "proxy-agent", "render", "etcdctl", "registry", "shim", "kubelite",
 	}
 }
 
-// packages returns the Debian packages whose programs are in the images.
-func packages() []string { return []string{"bash-static", "busybox-static", "haproxy"} }
+// Packages returns the Debian packages whose programs are in the images.
+func Packages() []string { return []string{"bash-static", "busybox-static", "haproxy"} }
 
-// sources says where the files in images are on this host.
-type sources struct {
-	bin  func(program string) string // a built program
-	apis string                      // the module github.com/openshift/api
+// Sources says where the files in images are on this host.
+type Sources struct {
+	Bin  func(program string) string // a built program
+	APIs string                      // the module github.com/openshift/api
 }
 
-// images returns all images of HyperShift's pods and of those of hosted control planes.
-func images(s sources) ([]image.Image, error) {
+// FindSources returns the sources for programs at the paths that bin returns. It downloads modules if needed.
+func FindSources(ctx context.Context, bin func(program string) string) (Sources, error) {
+	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
+	return Sources{Bin: bin, APIs: apis}, err
+}
+
+// Images returns all images of HyperShift's pods and of those of hosted control planes. The first is ShimImage.
+func Images(s Sources) ([]image.Image, error) {
 	labels := controlPlaneLabels()
 	all, err := payloadFiles(s)
 	if err != nil {
 		return nil, err
 	}
 	return []image.Image{
-		newImage(shimImage, "/usr/bin/shim", nil, program(s, "shim")),
-		newImage(operatorImage, "/usr/bin/hypershift", labels, program(s, "hypershift"), program(s, "hypershift-operator")),
+		newImage(ShimImage, "/usr/bin/shim", nil, program(s, "shim")),
+		newImage(OperatorImage, "/usr/bin/hypershift", labels, program(s, "hypershift"), program(s, "hypershift-operator")),
 		newImage(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(),
 			program(s, "control-plane-operator"), program(s, "control-plane-pki-operator"))...),
-		newImage(capkImage, "/manager", nil, image.File{Path: "/manager", Source: s.bin("capk-manager")}),
+		newImage(capkImage, "/manager", nil, image.File{Path: "/manager", Source: s.Bin("capk-manager")}),
 		// Cluster API's Deployment has no command, so the image needs this entrypoint.
-		newImage(payloadImage, "/usr/bin/cluster-api-manager", nil, all...),
+		newImage(PayloadImage, "/usr/bin/cluster-api-manager", nil, all...),
 	}, nil
 }
 
@@ -58,8 +66,8 @@ func newImage(name, entrypoint string, labels map[string]string, files ...image.
 	}
 }
 
-func program(s sources, name string) image.File {
-	return image.File{Path: "/usr/bin/" + name, Source: s.bin(name)}
+func program(s Sources, name string) image.File {
+	return image.File{Path: "/usr/bin/" + name, Source: s.Bin(name)}
 }
 
 func link(name, target string) image.File { return image.File{Path: name, Link: target} }
@@ -75,7 +83,7 @@ func shell() []image.File {
 
 // payloadFiles returns the files of the image for all parts of a release that run here: upstream's programs with OpenShift's names, stand-ins for
 // programs that upstream does not have, and the manifests that bootstrap reads from the release.
-func payloadFiles(s sources) ([]image.File, error) {
+func payloadFiles(s Sources) ([]image.File, error) {
 	files := shell()
 	for _, name := range []string{"shim", "kubelite", "proxy-server", "proxy-agent", "render", "etcdctl", "cluster-api-manager"} {
 		files = append(files, program(s, name))
@@ -91,13 +99,13 @@ func payloadFiles(s sources) ([]image.File, error) {
 		"payload-manifests/featuregates":  {"/manifests"},
 		"payload-command/empty-resources": {"/manifests"},
 	} {
-		entries, err := os.ReadDir(filepath.Join(s.apis, dir))
+		entries, err := os.ReadDir(filepath.Join(s.APIs, dir))
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
 			for _, target := range targets {
-				files = append(files, image.File{Path: path.Join(target, e.Name()), Source: filepath.Join(s.apis, dir, e.Name())})
+				files = append(files, image.File{Path: path.Join(target, e.Name()), Source: filepath.Join(s.APIs, dir, e.Name())})
 			}
 		}
 	}
