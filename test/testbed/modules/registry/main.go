@@ -1,5 +1,5 @@
-// Command registry is a read-only-by-use OCI registry over TLS that holds its images in memory. It serves the images its --images file describes and
-// starts to listen only when they are there; it never keeps anything on disk and asks nobody who they are.
+// Command registry is an OCI registry over TLS for the images that the file of --images lists. It listens only when it has them all, and it
+// needs no credentials. It reads programs from the disk at each request, and keeps everything else in memory.
 package main
 
 import (
@@ -17,15 +17,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// image is one image of the --images file (a JSON list): its files make its only layer.
+// An image is one image of the --images file, a JSON list. Its programs are the first layer, and its files the last.
 type image struct {
-	Name   string            `json:"name"`   // host[:port]/repository:tag
-	Labels map[string]string `json:"labels"` // of its configuration
-	Files  map[string][]byte `json:"files"`  // path without leading slash: content (base64 in JSON)
+	Name     string            `json:"name"`     // host[:port]/repository:tag
+	Labels   map[string]string `json:"labels"`   // of its configuration
+	Files    map[string][]byte `json:"files"`    // path without leading slash: content (base64 in JSON)
+	Programs map[string]string `json:"programs"` // path without leading slash: path on this host
 }
 
 func main() {
@@ -47,9 +49,10 @@ func run(listen, cert, key, file string) error {
 	if err := json.Unmarshal(b, &images); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	h := registry.New(registry.Logger(log.New(os.Stderr, "", log.LstdFlags)))
+	s := newStore()
+	h := registry.New(registry.Logger(log.New(os.Stderr, "", log.LstdFlags)), registry.WithBlobHandler(s))
 	for _, i := range images {
-		if err := put(h, i); err != nil {
+		if err := put(h, s, i); err != nil {
 			return fmt.Errorf("%s: %w", i.Name, err)
 		}
 	}
@@ -57,17 +60,21 @@ func run(listen, cert, key, file string) error {
 	if err != nil {
 		return err
 	}
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	return s.ServeTLS(l, cert, key)
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	return server.ServeTLS(l, cert, key)
 }
 
 // put builds i and pushes it to h, without a network between them.
-func put(h http.Handler, i image) error {
+func put(h http.Handler, s store, i image) error {
 	tag, err := name.NewTag(i.Name)
 	if err != nil {
 		return err
 	}
-	img, err := crane.Image(i.Files)
+	layers, err := s.layers(i)
+	if err != nil {
+		return err
+	}
+	img, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
 		return err
 	}
@@ -86,7 +93,17 @@ func put(h http.Handler, i image) error {
 	return remote.Write(tag, img, remote.WithTransport(direct{h}))
 }
 
-// direct is an http.RoundTripper that calls the handler itself.
+// layers returns the layers of i. Clients look for a file in the last one first.
+func (s store) layers(i image) ([]v1.Layer, error) {
+	files, err := crane.Layer(i.Files)
+	if err != nil || len(i.Programs) == 0 {
+		return []v1.Layer{files}, err
+	}
+	programs, err := s.add(i.Programs)
+	return []v1.Layer{programs, files}, err
+}
+
+// A direct is an http.RoundTripper that calls the handler itself.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
