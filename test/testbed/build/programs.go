@@ -24,6 +24,8 @@ const (
 	hypershiftPkg     = "github.com/openshift/hypershift"
 	containerdTags    = "no_btrfs no_zfs no_devmapper"
 	olmPkg            = "github.com/operator-framework/operator-lifecycle-manager"
+	machineConfigPkg  = "github.com/openshift/machine-config-operator/cmd/machine-config-"
+	machineConfigTags = "containers_image_openpgp exclude_graphdriver_btrfs exclude_graphdriver_devicemapper"
 	opmModule         = "../../../config/opm" // the release makes its catalogs with the same opm
 	containerdStamp   = "-X " + containerdPkg + "/version.Version=v2.4.2"
 )
@@ -71,6 +73,9 @@ func programs() []program {
 		{name: "control-plane-operator", cold: 20, module: "hypershift", pkg: hypershiftPkg + "/control-plane-operator"},
 		{name: "control-plane-pki-operator", cold: 5, module: "hypershift", pkg: hypershiftPkg + "/control-plane-pki-operator"},
 		{name: "render", cold: 5, module: "hypershift", pkg: "github.com/openshift/api/payload-command/cmd/render"},
+		{name: "machine-config-operator", cold: 35, module: "mco", pkg: machineConfigPkg + "operator", tags: machineConfigTags},
+		{name: "machine-config-controller", cold: 13, module: "mco", pkg: machineConfigPkg + "controller", tags: machineConfigTags},
+		{name: "machine-config-server", module: "mco", pkg: machineConfigPkg + "server", tags: machineConfigTags},
 		{name: "cluster-api-manager", cold: 8, module: "capi", pkg: "sigs.k8s.io/cluster-api"},
 		{name: "capk-manager", cold: 20, module: "capk", pkg: "sigs.k8s.io/cluster-api-provider-kubevirt"},
 		{name: "proxy-server", cold: 3, module: "konn", pkg: "sigs.k8s.io/apiserver-network-proxy/cmd/server"},

@@ -17,7 +17,7 @@ import (
 
 // atMost is what all programs together may have to compile. When the modules under modules/ had no versions in common,
 // it was 10,180 packages with 510 MB of Go.
-var atMost = compile.Units{Packages: 7000, Bytes: 303e6}
+var atMost = compile.Units{Packages: 7350, Bytes: 317e6}
 
 // TestCompileUnits counts the packages that are compiled for all programs, and the bytes of Go in them. OOOI_COMPILE runs
 // it: it downloads all modules. $OOOI_COMPILE_TABLE is a file for the table.

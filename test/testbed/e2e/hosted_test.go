@@ -122,11 +122,16 @@ func testWorkers(t *testing.T, b bed, h Hosted, want int) []*worker.Worker {
 		g.Expect(w.Lease.HostName).To(Equal(w.VM.Name))
 		g.Expect(w.Lease.NTP).To(Equal([]netip.Addr{n.ServiceVIP}), "edges tell the time")
 		g.Expect(w.Time.Server).To(Equal(n.ServiceVIP), "ntpdig would follow it")
-		g.Expect(w.Token.Status).To(Equal(511), "the ignition server knows the token, and has no payload")
+		g.Expect(w.Token.Status).To(Equal(200), "the whole configuration, by an edge")
 		g.Expect(w.NoToken.Status).To(Equal(401))
 		g.Expect(names).To(ContainElement(HaveSuffix("."+w.Lease.Address.Addr().String())), "a Lease for the address")
 		testNode(t, guest, w)
 	}
+	g.Eventually(func() (string, error) {
+		out, err := b.cluster.Kubectl(t.Context(), "-n", hypershift.Namespace, "get", "nodepools", h.Name,
+			"-o", `jsonpath={.status.conditions[?(@.type=="ReachedIgnitionEndpoint")].status}`)
+		return string(out), err
+	}).WithPolling(time.Second).Should(Equal("True"), "HyperShift knows that VMs have their configuration")
 	return workers
 }
 

@@ -94,7 +94,7 @@ func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, e
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.load(gctx, images[1:]) })
-	g.Go(h.startRegistry)
+	g.Go(func() error { return h.startRegistry(sources) })
 	g.Go(func() error { return h.prepare(gctx, sources.APIs, o) })
 	if err := g.Wait(); err != nil {
 		return nil, err

@@ -75,11 +75,11 @@ func (h *HyperShift) PayloadTar(ctx context.Context) (string, error) {
 
 // startRegistry starts the registry with the release, unless it runs. The registry listens once its content is loaded. Clients try again
 // until then.
-func (h *HyperShift) startRegistry() error {
+func (h *HyperShift) startRegistry(sources ocp.Sources) error {
 	if process.Pid(h.cluster.Dir, "registry") != 0 {
 		return nil
 	}
-	content, err := ocp.RegistryContent()
+	content, err := ocp.RegistryContent(sources)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func Programs() []string {
 	return []string{
 		"hypershift", "hypershift-operator", "control-plane-operator", "control-plane-pki-operator", "cluster-api-manager", "capk-manager",
 		"proxy-server", "proxy-agent", "render", "etcdctl", "registry", "shim", "kubelite",
+		"machine-config-operator", "machine-config-controller", "machine-config-server",
 	}
 }
 
@@ -29,14 +30,19 @@ func Packages() []string { return []string{"bash-static", "busybox-static", "hap
 
 // Sources says where the files in images are on this host.
 type Sources struct {
-	Bin  func(program string) string // a built program
-	APIs string                      // the module github.com/openshift/api
+	Bin           func(program string) string // a built program
+	APIs          string                      // the module github.com/openshift/api
+	MachineConfig string                      // the module github.com/openshift/machine-config-operator
 }
 
 // FindSources returns the sources for programs at the paths that bin returns. It downloads modules if needed.
 func FindSources(ctx context.Context, bin func(program string) string) (Sources, error) {
 	apis, err := build.ModuleSource(ctx, "hypershift", "github.com/openshift/api")
-	return Sources{Bin: bin, APIs: apis}, err
+	if err != nil {
+		return Sources{}, err
+	}
+	machineConfig, err := build.ModuleSource(ctx, "mco", "github.com/openshift/machine-config-operator")
+	return Sources{Bin: bin, APIs: apis, MachineConfig: machineConfig}, err
 }
 
 // Images returns all images of HyperShift's pods and of those of hosted control planes. The first is ShimImage.
@@ -46,14 +52,16 @@ func Images(s Sources) ([]image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Cluster API's Deployment has no command, so the image needs this entrypoint.
+	payload := newImage(PayloadImage, "/usr/bin/cluster-api-manager", nil, all...)
+	payload.Names = append(payload.Names, configAPIImage)
 	return []image.Image{
 		newImage(ShimImage, "/usr/bin/shim", nil, program(s, "shim")),
 		newImage(OperatorImage, "/usr/bin/hypershift", labels, program(s, "hypershift"), program(s, "hypershift-operator")),
-		newImage(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(),
+		newImage(controlPlaneImage, "/usr/bin/control-plane-operator", labels, append(shell(), osRelease(),
 			program(s, "control-plane-operator"), program(s, "control-plane-pki-operator"))...),
 		newImage(capkImage, "/manager", nil, image.File{Path: "/manager", Source: s.Bin("capk-manager")}),
-		// Cluster API's Deployment has no command, so the image needs this entrypoint.
-		newImage(PayloadImage, "/usr/bin/cluster-api-manager", nil, all...),
+		payload,
 	}, nil
 }
 

@@ -1,8 +1,8 @@
 // Package ocp has the images of a release of OpenShift, as far as HyperShift needs them: those that a node imports, and the content of a
 // registry.
 //
-// This file writes the content of the registry: a release image, and the images whose labels HyperShift reads. They contain no programs.
-// The images with the programs have the same names, and are imported into the node, so that no image is pulled.
+// This file writes the content of the registry: a release image, the images whose labels HyperShift reads, and those from which the Ignition
+// server takes programs. Images of the same names are imported into the node, so that no image is pulled.
 package ocp
 
 import (
@@ -20,11 +20,13 @@ const (
 	RegistryAddress = RegistryIP + ":5000"
 
 	OperatorImage = RegistryAddress + "/hs/hypershift-operator:1"
-	PayloadImage  = RegistryAddress + "/ocp/all:1"  // all other parts of the release
+	PayloadImage  = RegistryAddress + "/ocp/all:1"  // all parts of the release that have no image of their own
 	ShimImage     = RegistryAddress + "/sys/shim:1" // on all nodes; with the argument virt-api, it runs a small HTTPS server on port 8443
 	ReleaseImage  = RegistryAddress + "/ocp/release:" + releaseVersion
 
-	controlPlaneImage = RegistryAddress + "/hs/cpo:1"
+	controlPlaneImage  = RegistryAddress + "/hs/cpo:1"
+	machineConfigImage = RegistryAddress + "/ocp/machine-config-operator:1"
+	configAPIImage     = RegistryAddress + "/ocp/cluster-config-api:1"
 
 	// capkImage is a constant in HyperShift, because this provider of Cluster API is not part of a release.
 	capkImage = "registry.ci.openshift.org/ocp/4.18:cluster-api-provider-kubevirt"
@@ -40,9 +42,10 @@ var payload string
 
 // A RegistryImage is one image in the registry; see modules/registry.
 type RegistryImage struct {
-	Name   string            `json:"name"`
-	Labels map[string]string `json:"labels,omitempty"`
-	Files  map[string][]byte `json:"files"`
+	Name     string            `json:"name"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Files    map[string][]byte `json:"files"`
+	Programs map[string]string `json:"programs,omitempty"` // the path of each in the image, and on this host
 }
 
 // controlPlaneLabels returns the labels of the control plane operator's image, as in Containerfile.control-plane of HyperShift. From them,
@@ -70,14 +73,21 @@ func controlPlaneLabels() map[string]string {
 	return labels
 }
 
-// RegistryContent returns the images of the registry: the release, and images without programs whose labels HyperShift reads. They are
-// small, because the ignition server downloads them often.
-func RegistryContent() ([]RegistryImage, error) {
+// RegistryContent returns the images of the registry. Most are small: they have labels, and no programs.
+func RegistryContent(s Sources) ([]RegistryImage, error) {
 	release, err := releaseFiles()
 	if err != nil {
 		return nil, err
 	}
-	images := []RegistryImage{{Name: ReleaseImage, Labels: map[string]string{"io.openshift.release": releaseVersion}, Files: release}}
+	machineConfig, err := machineConfigContent(s)
+	if err != nil {
+		return nil, err
+	}
+	images := []RegistryImage{
+		{Name: ReleaseImage, Labels: map[string]string{"io.openshift.release": releaseVersion}, Files: release},
+		machineConfig,
+		{Name: configAPIImage, Programs: registryPrograms(s, "render")},
+	}
 	for _, name := range []string{OperatorImage, controlPlaneImage, PayloadImage} {
 		images = append(images, RegistryImage{
 			Name: name, Labels: controlPlaneLabels(), Files: map[string][]byte{"etc/testbed": []byte("the node has this image by import\n")},
@@ -109,10 +119,6 @@ type values = map[string]any
 func imageStream(parts []string) ([]byte, error) {
 	var tags []values
 	for _, part := range parts {
-		image := PayloadImage
-		if part == "hypershift" {
-			image = controlPlaneImage
-		}
 		notes := values{"io.openshift.build.source-location": "https://github.com/openshift/" + part}
 		switch part {
 		case "hyperkube":
@@ -121,13 +127,26 @@ func imageStream(parts []string) ([]byte, error) {
 			notes["io.openshift.build.versions"] = "machine-os=9.6.0"
 			notes["io.openshift.build.version-display-names"] = "machine-os=Red Hat Enterprise Linux CoreOS"
 		}
-		tags = append(tags, values{"name": part, "annotations": notes, "from": values{"kind": "DockerImage", "name": image}})
+		tags = append(tags, values{"name": part, "annotations": notes, "from": values{"kind": "DockerImage", "name": imageOf(part)}})
 	}
 	return json.Marshal(values{
 		"kind": "ImageStream", "apiVersion": "image.openshift.io/v1",
 		"metadata": values{"name": releaseVersion, "creationTimestamp": "2026-01-01T00:00:00Z"},
 		"spec":     values{"lookupPolicy": values{"local": false}, "tags": tags},
 	})
+}
+
+// imageOf returns the name of the image of a part.
+func imageOf(part string) string {
+	switch part {
+	case "hypershift":
+		return controlPlaneImage
+	case "machine-config-operator":
+		return machineConfigImage
+	case "cluster-config-api":
+		return configAPIImage
+	}
+	return PayloadImage
 }
 
 // bootImages returns the ConfigMap with the images of RHCOS. NodePools of KubeVirt need the digest of the container disk, which is never

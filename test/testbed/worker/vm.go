@@ -19,8 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	kubevirt "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // A VM contains what a worker needs from a VirtualMachineInstance.
@@ -149,17 +147,4 @@ func ReportAddress(ctx context.Context, c client.Client, vm VM, address netip.Ad
 	vmi.Status.Interfaces[0].IP = address.String()
 	vmi.Status.Interfaces[0].IPs = []string{address.String()}
 	return c.Status().Patch(ctx, &vmi, patch)
-}
-
-// ReadCredentials returns the credentials in the Ignition payload of the hosted cluster with this control plane namespace.
-func ReadCredentials(ctx context.Context, c client.Client, namespace string) (machine.Credentials, error) {
-	var secret core.Secret
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "bootstrap-kubeconfig"}, &secret); err != nil {
-		return machine.Credentials{}, err
-	}
-	var ca core.ConfigMap
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "kubelet-client-ca"}, &ca); err != nil {
-		return machine.Credentials{}, err
-	}
-	return machine.Credentials{BootstrapKubeconfig: secret.Data["kubeconfig"], ClientCA: []byte(ca.Data["ca.crt"])}, nil
 }

@@ -58,6 +58,8 @@ type Worker struct {
 	Time machine.Time
 	// Token and NoToken are the answers of the Ignition server to requests with and without the token.
 	Token, NoToken machine.Answer
+	// Files are those of the Ignition configuration.
+	Files machine.Payload
 	// API is the URL of the API server in the kubelet's kubeconfig.
 	API *url.URL
 	// Ready is the time from power-on to the Ready condition.
@@ -78,11 +80,10 @@ func stateDir(c *cluster.Cluster, vm VM) string {
 type boot struct {
 	Options
 	*Worker
-	data        machine.UserData
-	credentials machine.Credentials
-	ca          []byte // of the API server
-	begin       time.Time
-	guest       kubernetes.Interface
+	data  machine.UserData
+	ca    []byte // of the API server
+	begin time.Time
+	guest kubernetes.Interface
 }
 
 // Boot boots a worker for vm. It returns when the node is Ready and its control plane has called it. After an error, the machine keeps
@@ -96,12 +97,6 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 	if b.data, err = machine.ParseUserData(vm.UserData); err != nil {
 		return nil, err
 	}
-	if b.credentials, err = ReadCredentials(ctx, o.Management, vm.Namespace); err != nil {
-		return nil, fmt.Errorf("what the ignition payload would hold: %w", err)
-	}
-	if b.API, b.ca, err = serverOf(b.credentials.BootstrapKubeconfig); err != nil {
-		return nil, err
-	}
 	b.begin = time.Now()
 	for _, step := range []struct {
 		name   string
@@ -110,10 +105,10 @@ func Boot(ctx context.Context, o Options, vm VM) (*Worker, error) {
 	}{
 		{"power-on", b.powerOn, always("its network card")},
 		{"dhcp", b.askDHCP, always("a lease: no DHCP server has answered")},
-		{"dns", b.resolve, always("the DNS server")},
+		{"dns", b.resolveIgnition, always("the DNS server")},
 		{"time", b.askTime, always("the NTP server")},
 		{"ignition", b.askIgnition, always("the Ignition server at " + b.data.Source.Host)},
-		{"api", b.reachAPI, always("the API server at " + b.API.Host)},
+		{"api", b.reachAPI, func(context.Context) string { return "the API server at " + b.API.Host }},
 		{"runtime", b.startRuntime, always("containerd and its images")},
 		{"kubelet", b.join, b.awaitedNode},
 		{"konnectivity", b.beCalled, always("a call of its control plane through konnectivity")},
@@ -179,23 +174,21 @@ func (b *boot) askDHCP(ctx context.Context) (string, error) {
 	return lease.String(), ReportAddress(ctx, b.Management, b.VM, lease.Address.Addr())
 }
 
-// resolve resolves every name that the machine will need, on the machine.
-func (b *boot) resolve(ctx context.Context) (string, error) {
-	var said []string
-	for _, u := range []*url.URL{b.data.Source, b.API} {
-		host := u.Hostname()
-		if _, err := netip.ParseAddr(host); err == nil {
-			said = append(said, host+" (a bare address)")
-			continue
-		}
-		out, err := b.Machine.Output(ctx, "getent", "ahostsv4", host)
-		if err != nil {
-			return "", fmt.Errorf("%s has no address: %w", host, err)
-		}
-		address, _, _ := strings.Cut(string(out), " ")
-		said = append(said, host+" is "+address)
+func (b *boot) resolveIgnition(ctx context.Context) (string, error) {
+	return b.resolve(ctx, b.data.Source.Hostname())
+}
+
+// resolve resolves a name on the machine.
+func (b *boot) resolve(ctx context.Context, host string) (string, error) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host + " (a bare address)", nil
 	}
-	return strings.Join(said, ", "), nil
+	out, err := b.Machine.Output(ctx, "getent", "ahostsv4", host)
+	if err != nil {
+		return "", fmt.Errorf("%s has no address: %w", host, err)
+	}
+	address, _, _ := strings.Cut(string(out), " ")
+	return host + " is " + address, nil
 }
 
 // askTime requests the time from the NTP server in the lease, if there is one.
@@ -213,20 +206,30 @@ func (b *boot) askIgnition(ctx context.Context) (string, error) {
 	if b.Token, b.NoToken, err = b.Machine.AskIgnition(ctx, b.data, await.Patience); err != nil {
 		return "", err
 	}
-	if b.Token.Status != 511 || b.NoToken.Status != 401 {
-		return "", fmt.Errorf("%s answered %d with the token and %d without, not 511 and 401", b.data.Source, b.Token.Status, b.NoToken.Status)
+	if b.Token.Status != 200 || b.NoToken.Status != 401 {
+		return "", fmt.Errorf("%s answered %d with the token and %d without, not 200 and 401", b.data.Source, b.Token.Status, b.NoToken.Status)
 	}
-	return fmt.Sprintf("%s: 511 with the token, 401 without; TLS after %s", b.data.Source.Host, b.Token.TLS.Round(time.Millisecond)), nil
+	if b.Files, err = machine.ParsePayload([]byte(b.Token.Body)); err != nil {
+		return "", err
+	}
+	if b.API, b.ca, err = serverOf(b.Files[machine.BootstrapKubeconfig]); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: 200 and %d files (%d kB) with the token, 401 without; TLS after %s",
+		b.data.Source.Host, len(b.Files), len(b.Token.Body)/1000, b.Token.TLS.Round(time.Millisecond)), nil
 }
 
 // reachAPI requests the version of the API server twice: as kubelet will, at its published name or address, and as pods will, through
 // the node's HAProxy. Pods send no TLS server name.
 func (b *boot) reachAPI(ctx context.Context) (string, error) {
+	if _, err := b.resolve(ctx, b.API.Hostname()); err != nil {
+		return "", err
+	}
 	direct, err := b.askVersion(ctx, b.API.String())
 	if err != nil {
 		return "", err
 	}
-	if err := b.Machine.StartProxy(b.API); err != nil {
+	if err := b.Machine.StartProxy(b.Files); err != nil {
 		return "", err
 	}
 	through, err := b.askVersion(ctx, "https://"+machine.InternalAPI)
@@ -261,7 +264,7 @@ func (b *boot) startRuntime(ctx context.Context) (string, error) {
 }
 
 func (b *boot) join(ctx context.Context) (string, error) {
-	if err := b.Machine.StartKubelet(b.programs(), b.credentials, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
+	if err := b.Machine.StartKubelet(b.programs(), b.Files, b.Lease.Address.Addr(), "kubevirt://"+b.VM.Name); err != nil {
 		return "", err
 	}
 	seen, ready, err := Admit(ctx, b.guest, b.VM.Name, b.Lease.Address.Addr(), b.begin, await.Patience)

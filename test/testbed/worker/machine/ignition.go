@@ -79,16 +79,16 @@ func parseAnswer(text string) (Answer, error) {
 	return a, nil
 }
 
-// AskIgnition requests the configuration as Ignition does: repeatedly, until a server answers, for at most limit. with is the answer
-// to the request with the token, and without that to the same request without the token.
+// AskIgnition requests the configuration as Ignition does: repeatedly, until a server answers with a status below 500, for at most
+// limit. with is the answer to the request with the token, and without that to the same request without the token.
 func (m *Machine) AskIgnition(ctx context.Context, data UserData, limit time.Duration) (with, without Answer, err error) {
 	var last error
 	err = await.Poll(ctx, limit, func() (bool, error) {
 		with, last = m.Ask(ctx, data.Source.String(), data.Headers, data.CA)
-		return last == nil && with.Status != 502 && with.Status != 503, nil // A proxy answers these while its server starts.
+		return last == nil && with.Status < 500, nil // HyperShift's server answers 511 until it has rendered the configuration.
 	})
 	if err != nil {
-		return with, without, fmt.Errorf("no ignition server in %s (last: %d, %w)", limit, with.Status, last)
+		return with, without, fmt.Errorf("no configuration in %s (last: %d %s, %w)", limit, with.Status, strings.TrimSpace(with.Body), last)
 	}
 	without, err = m.Ask(ctx, data.Source.String(), data.Without("Authorization").Headers, data.CA)
 	return with, without, err

@@ -22,14 +22,6 @@ type Programs struct {
 	CNI string
 }
 
-// Credentials are those in a node's Ignition payload.
-type Credentials struct {
-	// BootstrapKubeconfig has only the right to request a certificate.
-	BootstrapKubeconfig []byte
-	// ClientCA signs the certificates of the kubelet's clients, in PEM.
-	ClientCA []byte
-}
-
 // podNetwork is the CNI configuration of the hosted cluster's pod network. Here, it is only a bridge inside the machine.
 const podNetwork = `{"cniVersion": "1.0.0", "name": "guest", "plugins": [
  {"type": "bridge", "bridge": "cni0", "isGateway": true, "isDefaultGateway": true,
@@ -112,16 +104,16 @@ func (m *Machine) Pull(ctx context.Context, ctr, image string, ca []byte) error 
 	return err
 }
 
-// StartKubelet starts the node. Its name is the host name of the machine, which is from DHCP. provider is the provider ID that a cloud
-// controller would set ("kubevirt://<machine>").
-func (m *Machine) StartKubelet(p Programs, c Credentials, address netip.Addr, provider string) error {
+// StartKubelet starts the node with the credentials in files. Its name is the host name of the machine, which is from DHCP. provider is
+// the provider ID that a cloud controller would set ("kubevirt://<machine>").
+func (m *Machine) StartKubelet(p Programs, files Payload, address netip.Addr, provider string) error {
 	if err := process.MakeCgroup(m.Name); err != nil {
 		return err
 	}
-	if _, err := m.WriteFile("kubelet-ca.crt", c.ClientCA, 0o644); err != nil {
+	if _, err := m.WriteFile("kubelet-ca.crt", files[ClientCA], 0o644); err != nil {
 		return err
 	}
-	bootstrap, err := m.WriteFile("bootstrap.kubeconfig", c.BootstrapKubeconfig, 0o600)
+	bootstrap, err := m.WriteFile("bootstrap.kubeconfig", files[BootstrapKubeconfig], 0o600)
 	if err != nil {
 		return err
 	}
