@@ -26,14 +26,16 @@ type LiveCluster struct {
 	OptedIn bool
 	// Generation is metadata.generation.
 	Generation int64
+	// Restored is true from a restore from a backup until HyperShift has finished it (annotation restored-from-backup).
+	Restored   bool
 	Conditions []metav1.Condition
 }
 
 // Recovering returns the time at which HyperShift began to restore the cluster from a backup. It returns the zero time
-// if no restore is in progress.
+// if no restore is in progress. Clusters that were never restored have the condition, too, with status Unknown.
 func (c LiveCluster) Recovering() time.Time {
 	r := meta.FindStatusCondition(c.Conditions, string(hyperv1.HostedClusterRestoredFromBackup))
-	if r == nil || r.Status == metav1.ConditionTrue {
+	if !c.Restored || r == nil || r.Status == metav1.ConditionTrue {
 		return time.Time{}
 	}
 	return r.LastTransitionTime.UTC()
@@ -63,6 +65,7 @@ func UnreadLiveCluster(namespace, name string) LiveCluster {
 func ReadLiveCluster(u *unstructured.Unstructured) (LiveCluster, error) {
 	hc := &hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), Annotations: u.GetAnnotations()}}
 	out := LiveCluster{Namespace: hc.Namespace, Name: hc.Name, ControlPlane: objects.ControlPlaneNamespace(hc), OptedIn: OptedIn(hc), Generation: u.GetGeneration()}
+	_, out.Restored = hc.Annotations[hyperv1.HostedClusterRestoredFromBackupAnnotation]
 	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
 		return out, fmt.Errorf("HostedCluster %s/%s: %w", hc.Namespace, hc.Name, err)

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
@@ -309,17 +311,35 @@ func TestNotRunning(t *testing.T) {
 	}
 }
 
-// TestStatusOfRestored: status says that HyperShift recovers a cluster from a backup, until it has finished.
+// TestStatusOfRestored: status says that HyperShift recovers a cluster from a backup, until it has finished. HyperShift sets
+// condition HostedClusterRestoredFromBackup of a cluster that was never restored to Unknown, as it copies others.
 func TestStatusOfRestored(t *testing.T) {
 	const note = "HyperShift has recovered this cluster from a backup since 2026-03-04T05:06:07Z, and has not finished (condition HostedClusterRestoredFromBackup)."
-	for status, shown := range map[metav1.ConditionStatus]bool{metav1.ConditionUnknown: true, metav1.ConditionFalse: true, metav1.ConditionTrue: false} {
-		g := NewWithT(t)
-		f := blueFacts()
-		f.Conditions = append(f.Conditions, metav1.Condition{Type: "HostedClusterRestoredFromBackup", Status: status, Reason: "RecoveryFinished", LastTransitionTime: metav1.NewTime(blue.At)})
-		if notes := OutputOf(f, blue.At).Notes; shown {
-			g.Expect(notes).To(ContainElement(note), string(status))
-		} else {
-			g.Expect(notes).NotTo(ContainElement(note), string(status))
-		}
+	for name, test := range map[string]struct {
+		status      metav1.ConditionStatus
+		annotations map[string]string
+		shown       bool
+	}{
+		"never restored": {status: metav1.ConditionUnknown},
+		"starts":         {metav1.ConditionUnknown, map[string]string{hyperv1.HostedClusterRestoredFromBackupAnnotation: ""}, true},
+		"has not ended":  {metav1.ConditionFalse, map[string]string{hyperv1.HostedClusterRestoredFromBackupAnnotation: ""}, true},
+		"has ended now":  {status: metav1.ConditionTrue, annotations: map[string]string{hyperv1.HostedClusterRestoredFromBackupAnnotation: ""}},
+		"ended before":   {status: metav1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, f := NewWithT(t), blueFacts()
+			u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "clusters", "name": "blue"}, "status": map[string]any{"conditions": []any{
+				map[string]any{"type": "HostedClusterRestoredFromBackup", "status": string(test.status), "reason": "StatusUnknown", "lastTransitionTime": "2026-03-04T05:06:07Z"},
+			}}}}
+			u.SetAnnotations(test.annotations)
+			var err error
+			f.LiveCluster, err = hcp.ReadLiveCluster(u)
+			g.Expect(err).NotTo(HaveOccurred())
+			matcher := ContainElement(note)
+			if !test.shown {
+				matcher = Not(matcher)
+			}
+			g.Expect(OutputOf(f, blue.At).Notes).To(matcher)
+		})
 	}
 }
