@@ -23,6 +23,7 @@ import (
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/golden"
+	"github.com/cldmnky/oooi/test/velero"
 )
 
 // served is the story's world, where no other host has the addresses of its edges, and its
@@ -375,11 +376,11 @@ func TestBackupsLeaveObjectsOut(t *testing.T) {
 		w := worldOf(t, story)
 		_, all := writtenFor(t, &w)
 		for _, u := range all {
-			g.Expect(u.GetLabels()).To(HaveKeyWithValue(noBackup, "true"), "%s: %s %s", story.Name, u.GetKind(), u.GetName())
+			g.Expect(u.GetLabels()).To(HaveKeyWithValue(velero.Excluded, "true"), "%s: %s %s", story.Name, u.GetKind(), u.GetName())
 			if u.GroupVersionKind() == own.DeploymentKind {
 				spec := made(t, u).Spec
-				g.Expect(spec.Template.Labels).To(HaveKeyWithValue(noBackup, "true"), u.GetName())
-				g.Expect(spec.Selector.MatchLabels).NotTo(HaveKey(noBackup), u.GetName())
+				g.Expect(spec.Template.Labels).To(HaveKeyWithValue(velero.Excluded, "true"), u.GetName())
+				g.Expect(spec.Selector.MatchLabels).NotTo(HaveKey(velero.Excluded), u.GetName())
 			}
 		}
 	}

@@ -1,6 +1,4 @@
-// This file plays Velero with HyperShift's plugin, by their rules. Each rule names its place upstream: "velero" is
-// vmware-tanzu/velero at d30d389b, "plugin" is openshift/hypershift-oadp-plugin at f8c5bfb0, and "hypershift" is
-// openshift/hypershift at 3ee96155.
+// This file restores hosted clusters from a backup, by the rules of Velero and of HyperShift's plugin.
 
 package controllers
 
@@ -27,19 +25,13 @@ import (
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/test/apiserver"
+	"github.com/cldmnky/oooi/test/velero"
 )
 
-// noBackup is the label of objects that Velero does not save (velero pkg/backup/item_backupper.go:116).
-const noBackup = "velero.io/exclude-from-backup"
-
-// saved are the kinds that HyperShift's backup of a KubeVirt cluster includes (hypershift cmd/oadp/types.go:56), as far
-// as tests have them, in the order in which Velero restores them: first its list (velero pkg/cmd/server/config/config.go:108),
-// then by name. Pods are not restored (plugin pkg/core/restore.go, kind Pod).
-var saved = []schema.GroupVersionKind{
-	own.RoleKind, own.ServiceAccountKind, own.RoleBindingKind, own.ConfigMapKind, own.ServiceKind,
-	own.DeploymentKind, hyperv1.GroupVersion.WithKind("HostedCluster"), own.HostedControlPlaneKind, hyperv1.GroupVersion.WithKind("NodePool"),
-	own.BudgetKind, routev1.GroupVersion.WithKind("Route"),
-}
+// saved are the kinds that a backup includes, as far as tests have them.
+var saved = slices.DeleteFunc(velero.Kinds(), func(kind schema.GroupVersionKind) bool {
+	return strings.HasSuffix(kind.Group, "cluster.x-k8s.io") || kind.Group == "cdi.kubevirt.io"
+})
 
 // backup returns what is saved of h. A tool that ignores the label saves all objects of oooi, and one of an older oooi
 // has no label.
@@ -57,9 +49,9 @@ func (h hosted) backup(t *testing.T, ignoring bool) []*unstructured.Unstructured
 				case ns != h.ns && u.GetName() != h.key.Name:
 					continue
 				case ignoring && own.Is(u):
-					delete(labels, noBackup)
+					delete(labels, velero.Excluded)
 					u.SetLabels(labels)
-				case labels[noBackup] == "true" || !slices.Contains(saved, kind):
+				case labels[velero.Excluded] == "true" || !slices.Contains(saved, kind):
 					continue
 				}
 				out = append(out, u)
@@ -100,35 +92,7 @@ func (h hosted) destroy(t *testing.T) {
 func (h hosted) restore(t *testing.T, backup []*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range backup {
-		u = u.DeepCopy()
-		for _, field := range []string{ // velero pkg/restore/restore.go:2102, resetMetadata
-			"generateName", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-			"deletionGracePeriodSeconds", "ownerReferences",
-		} {
-			unstructured.RemoveNestedField(u.Object, "metadata", field)
-		}
-		managed := u.GetManagedFields()
-		u.SetManagedFields(nil)
-		unstructured.RemoveNestedField(u.Object, "status") // velero pkg/restore/restore.go:2123, resetStatus
-		labels := u.GetLabels()
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		labels["velero.io/backup-name"], labels["velero.io/restore-name"] = "b", "r" // velero pkg/restore/restore.go:2138, addRestoreLabels
-		u.SetLabels(labels)
-		switch u.GetKind() {
-		case "Service": // velero pkg/restore/actions/service_action.go
-			unstructured.RemoveNestedField(u.Object, "spec", "clusterIP")
-			unstructured.RemoveNestedField(u.Object, "spec", "clusterIPs")
-		case "HostedCluster": // plugin pkg/core/restore.go, AddAnnotation
-			annotations := u.GetAnnotations()
-			annotations[hyperv1.HostedClusterRestoredFromBackupAnnotation] = ""
-			u.SetAnnotations(annotations)
-		}
-		NewWithT(t).Expect(h.admin.Create(t.Context(), u)).To(Succeed(), "%s %s", u.GetKind(), u.GetName())
-		before := u.DeepCopy()
-		u.SetManagedFields(managed) // velero pkg/restore/restore.go:1710
-		NewWithT(t).Expect(client.IgnoreNotFound(h.admin.Patch(t.Context(), u, client.MergeFrom(before)))).To(Succeed())
+		NewWithT(t).Expect(velero.Restore(t.Context(), h.admin, u)).To(Succeed(), "%s %s", u.GetKind(), u.GetName())
 		if u.GetKind() == "Route" {
 			h.admit(t, u)
 		}
@@ -169,7 +133,7 @@ func (h hosted) state(t *testing.T) map[string]any {
 			owners = append(owners, r.Kind+" "+r.Name)
 		}
 		labels := u.GetLabels()
-		maps.DeleteFunc(labels, func(key, _ string) bool { return key == "velero.io/backup-name" || key == "velero.io/restore-name" })
+		maps.DeleteFunc(labels, func(key, _ string) bool { return key == velero.BackupLabel || key == velero.RestoreLabel })
 		annotations := u.GetAnnotations()
 		delete(annotations, own.DesiredAnnotation) // It covers the UID of the owner.
 		for _, field := range []string{"clusterIP", "clusterIPs"} {

@@ -22,7 +22,18 @@ import (
 // Offers sends a DHCPDISCOVER for mac from interface ifname in the network namespace at path. It returns the server identifiers of
 // all servers that send an offer within patience, sorted.
 func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, patience time.Duration) ([]netip.Addr, error) {
-	question, err := dhcpv4.NewDiscovery(mac, dhcpv4.WithBroadcast(true))
+	return offers(ctx, path, ifname, mac, patience, (*dhcpv4.DHCPv4).ServerIdentifier)
+}
+
+// Offered does the same as Offers, but requests the address wanted, and returns the addresses that servers offer.
+func Offered(ctx context.Context, path, ifname string, mac net.HardwareAddr, wanted netip.Addr, patience time.Duration) ([]netip.Addr, error) {
+	offered := func(answer *dhcpv4.DHCPv4) net.IP { return answer.YourIPAddr }
+	return offers(ctx, path, ifname, mac, patience, offered, dhcpv4.WithOption(dhcpv4.OptRequestedIPAddress(wanted.AsSlice())))
+}
+
+// offers returns an address of each offer, sorted.
+func offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, patience time.Duration, of func(*dhcpv4.DHCPv4) net.IP, more ...dhcpv4.Modifier) ([]netip.Addr, error) {
+	question, err := dhcpv4.NewDiscovery(mac, append(more, dhcpv4.WithBroadcast(true))...)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +55,12 @@ func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, pati
 	if err := conn.SetReadDeadline(until); err != nil {
 		return nil, err
 	}
-	var servers []netip.Addr
+	var found []netip.Addr
 	for packet := make([]byte, 1500); ; {
 		n, _, err := conn.ReadFrom(packet)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			slices.SortFunc(servers, netip.Addr.Compare)
-			return slices.Compact(servers), nil
+			slices.SortFunc(found, netip.Addr.Compare)
+			return slices.Compact(found), nil
 		}
 		if err != nil {
 			return nil, err
@@ -58,8 +69,8 @@ func Offers(ctx context.Context, path, ifname string, mac net.HardwareAddr, pati
 		if err != nil || answer.TransactionID != question.TransactionID || answer.MessageType() != dhcpv4.MessageTypeOffer {
 			continue
 		}
-		if server, ok := netip.AddrFromSlice(answer.ServerIdentifier().To4()); ok {
-			servers = append(servers, server)
+		if address, ok := netip.AddrFromSlice(of(answer).To4()); ok {
+			found = append(found, address)
 		}
 	}
 }
