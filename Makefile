@@ -57,7 +57,7 @@ include test/testbed/testbed.mk
 
 .PHONY: test-deps
 test-deps: ## install missing Debian packages that the tests need (root)
-	@missing=""; for p in gcc libc6-dev libseccomp-dev pkg-config iproute2 nftables iptables conntrack ethtool procps udhcpc isc-dhcp-client bind9-dnsutils openssl openssh-client \
+	@missing=""; for p in gcc libc6-dev libseccomp-dev pkg-config iproute2 nftables iptables ipset conntrack ethtool procps udhcpc isc-dhcp-client bind9-dnsutils openssl openssh-client \
 	  busybox-static bash-static curl haproxy netcat-openbsd ntpsec-ntpdig python3-pip openvswitch-switch ovn-central ovn-host chromium fonts-dejavu-core mkdocs; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then echo "installing$$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 

@@ -32,7 +32,7 @@ const (
 
 // Base returns the names of the programs that a cluster needs. Those that take longest to build come first.
 func Base() []string {
-	names := []string{"kubelite", "containerd", "containerd-shim-runc-v2", "ctr", "runc", "coredns", "pause", "multus", "bridgevlan"}
+	names := []string{"kubelite", "containerd", "containerd-shim-runc-v2", "ctr", "runc", "coredns", "netpold", "pause", "multus", "bridgevlan"}
 	for _, p := range programs() {
 		if p.plugin && p.module == "cni" && p.name != "multus" {
 			names = append(names, p.name)
@@ -53,6 +53,7 @@ func programs() []program {
 		{name: "runc", cold: 8, module: "runc", pkg: "github.com/opencontainers/runc", cgo: true, tags: "seccomp netgo osusergo", ldflags: "-extldflags -static"},
 		{name: "pause", module: "pause", pkg: "."},
 		{name: "coredns", cold: 8, module: "coredns", pkg: "."},
+		{name: "netpold", cold: 4, module: "netpold", pkg: "."},
 
 		{name: "bridge.real", module: "cni", pkg: cniPkg + "main/bridge", plugin: true},
 		{name: "loopback", module: "cni", pkg: cniPkg + "main/loopback", plugin: true},
