@@ -67,8 +67,8 @@ tests = cd $(1) && $(CURDIR)/bin/gotestsum --format $(3) --format-icons text --j
   --post-run-command "$(CURDIR)/bin/gotestsum tool slowest --threshold 20s --jsonfile $(CURDIR)/bin/$(2).json" -- -count=1 -timeout 45m -vet=off -ldflags=-s $(4)
 
 # real names the real programs that tests use, ours too: they are compiled before, never in a test. Without one a test fails.
-real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY KUBEBUILDER_ASSETS KONNECTIVITY CNI_PLUGINS && \
-  ENVOY=$$($(testbed) envoy) && KUBEBUILDER_ASSETS=$$($(testbed) assets) && KONNECTIVITY=$$($(testbed) konnectivity) && CNI_PLUGINS=$$($(testbed) cni-plugins) &&
+real = export CI=true OOOI_BINARY=$(CURDIR)/bin/oooi OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge ENVOY KUBEBUILDER_ASSETS KONNECTIVITY CNI_PLUGINS NETPOLD && \
+  ENVOY=$$($(testbed) envoy) && KUBEBUILDER_ASSETS=$$($(testbed) assets) && KONNECTIVITY=$$($(testbed) konnectivity) && CNI_PLUGINS=$$($(testbed) cni-plugins) && NETPOLD=$$($(testbed) netpold) &&
 
 # root ends a target that cannot work here.
 root = @[ "$$(uname -s) $$(id -u)" = "Linux 0" ] || { echo "make $@ needs root on Linux: it creates network namespaces" >&2; exit 1; }

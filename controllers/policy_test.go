@@ -225,46 +225,60 @@ func TestEgressAllowsNoMore(t *testing.T) {
 	})
 }
 
-// TestEgressRefuses what no edge has to do with, even where an implementation
-// takes pods to be in blocks.
-func TestEgressRefuses(t *testing.T) {
-	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
+// others are pods that edges have nothing to do with, or need one port of.
+type others struct{ stranger, red, etcd, machine, kas, peer, foreign party }
+
+func othersOf(w gather.World, plan network.Plan) others {
 	stranger := party{namespace: "tools", labels: map[string]string{"app": "kube-apiserver"}, address: netip.MustParseAddr("10.128.4.9"), ports: map[string]int32{"client": 6443}}
 	red := stranger
 	red.namespace = "clusters-red"
+	etcd := party{namespace: plan.Cluster.ControlPlaneNamespace, labels: map[string]string{"app": "etcd"}, address: netip.MustParseAddr("10.128.2.50"), ports: map[string]int32{"client": 2379}}
+	machine := party{namespace: etcd.namespace, labels: map[string]string{"kubevirt.io": "virt-launcher", "hypershift.openshift.io/infra-id": w.HostedCluster.Spec.InfraID}, address: netip.MustParseAddr("10.128.2.51")}
+	kas, _ := behindService(w.Services[slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })], corev1.ServicePort{})
+	kas.ports = map[string]int32{"client": 6443}
+	peer := party{namespace: etcd.namespace, labels: wire.EdgeLabels(plan.Networks[0], network.Edge{Number: 2}), address: netip.MustParseAddr("10.128.4.77")}
+	foreign := peer
+	foreign.namespace = "clusters-red"
+	return others{stranger, red, etcd, machine, kas, peer, foreign}
+}
+
+// refused are connections from an edge.
+func (o others) refused() []connection {
+	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
+	return []connection{
+		{"a pod of another namespace", o.stranger, tcp, 443}, {"that is labelled like a backend", o.stranger, tcp, 6443},
+		{"the API of another hosted cluster", o.red, tcp, 6443}, {"its ingress", o.red, tcp, 443},
+		{"etcd beside it", o.etcd, tcp, 2379}, {"etcd's metrics", o.etcd, tcp, 2381},
+		{"a machine by the pod network", o.machine, tcp, 22}, {"another port of a backend", o.kas, tcp, 2380},
+		{"a node's kubelet", address("172.16.0.11"), tcp, 10250}, {"its SSH", address("172.16.0.11"), tcp, 22},
+		{"another port of the API server's node", address("172.16.0.10"), tcp, 22623},
+		{"the machine's metadata", address("169.254.169.254"), tcp, 80}, {"the same by TLS", address("169.254.169.254"), tcp, 443},
+		{"Azure's", address("168.63.129.16"), tcp, 443}, {"itself", address("127.0.0.1"), tcp, 443},
+		{"a Service of another namespace", address("172.30.0.1"), tcp, 443},
+		{"a pod that is no edge, at the port of heartbeats", o.kas, udp, wire.HeartbeatPort}, {"an edge of another hosted cluster", o.foreign, udp, wire.HeartbeatPort},
+		{"another port of the peer", o.peer, udp, 53}, {"a server of the peer", o.peer, tcp, 6443}, {"the peer's port by TCP", o.peer, tcp, wire.HeartbeatPort},
+		{"somebody outside, in the clear", address("198.51.100.7"), tcp, 80}, {"his DNS", address("198.51.100.7"), udp, 53},
+	}
+}
+
+// TestEgressRefuses what no edge has to do with, even where an implementation
+// takes pods to be in blocks.
+func TestEgressRefuses(t *testing.T) {
+	const tcp = corev1.ProtocolTCP
 	for _, story := range []string{"lb-ip", "nodeport", "registries", "two-edges"} {
 		t.Run(story, func(t *testing.T) {
 			w, plan := storyThere(t, story, func(*gather.World) {})
-			etcd := party{namespace: plan.Cluster.ControlPlaneNamespace, labels: map[string]string{"app": "etcd"}, address: netip.MustParseAddr("10.128.2.50"), ports: map[string]int32{"client": 2379}}
-			machine := party{namespace: etcd.namespace, labels: map[string]string{"kubevirt.io": "virt-launcher", "hypershift.openshift.io/infra-id": w.HostedCluster.Spec.InfraID}, address: netip.MustParseAddr("10.128.2.51")}
-			kas, _ := behindService(w.Services[slices.IndexFunc(w.Services, func(s corev1.Service) bool { return s.Name == "kube-apiserver" })], corev1.ServicePort{})
-			kas.ports = map[string]int32{"client": 6443}
-			peer := party{namespace: etcd.namespace, labels: wire.EdgeLabels(plan.Networks[0], network.Edge{Number: 2}), address: netip.MustParseAddr("10.128.4.77")}
-			foreign := peer
-			foreign.namespace = "clusters-red"
+			o := othersOf(w, plan)
 			for _, blocksHoldPods := range []bool{false, true} {
 				e := evaluator{policies: networkPolicies(t, w, plan), namespaces: namespaces(), blocksHoldPods: blocksHoldPods}
-				for _, c := range []connection{
-					{"a pod of another namespace", stranger, tcp, 443}, {"that is labelled like a backend", stranger, tcp, 6443},
-					{"the API of another hosted cluster", red, tcp, 6443}, {"its ingress", red, tcp, 443},
-					{"etcd beside it", etcd, tcp, 2379}, {"etcd's metrics", etcd, tcp, 2381},
-					{"a machine by the pod network", machine, tcp, 22}, {"another port of a backend", kas, tcp, 2380},
-					{"a node's kubelet", address("172.16.0.11"), tcp, 10250}, {"its SSH", address("172.16.0.11"), tcp, 22},
-					{"another port of the API server's node", address("172.16.0.10"), tcp, 22623},
-					{"the machine's metadata", address("169.254.169.254"), tcp, 80}, {"the same by TLS", address("169.254.169.254"), tcp, 443},
-					{"Azure's", address("168.63.129.16"), tcp, 443}, {"itself", address("127.0.0.1"), tcp, 443},
-					{"a Service of another namespace", address("172.30.0.1"), tcp, 443},
-					{"a pod that is no edge, at the port of heartbeats", kas, udp, wire.HeartbeatPort}, {"an edge of another hosted cluster", foreign, udp, wire.HeartbeatPort},
-					{"another port of the peer", peer, udp, 53}, {"a server of the peer", peer, tcp, 6443}, {"the peer's port by TCP", peer, tcp, wire.HeartbeatPort},
-					{"somebody outside, in the clear", address("198.51.100.7"), tcp, 80}, {"his DNS", address("198.51.100.7"), udp, 53},
-				} {
+				for _, c := range o.refused() {
 					g := NewWithT(t)
 					g.Expect(e.allows(theEdge(plan), c.to, c.protocol, c.port)).To(BeFalse(), c.what)
 				}
 				g := NewWithT(t)
-				g.Expect(e.allows(stranger, theEdge(plan), tcp, 443)).To(BeFalse(), "HyperShift lets nobody of another namespace in, and we don't")
-				g.Expect(e.allows(kas, etcd, tcp, 2379)).To(BeTrue(), "ours is over edges alone")
-				g.Expect(e.allows(machine, address("198.51.100.7"), tcp, 80)).To(BeTrue(), "ours is over edges alone")
+				g.Expect(e.allows(o.stranger, theEdge(plan), tcp, 443)).To(BeFalse(), "HyperShift lets nobody of another namespace in, and we don't")
+				g.Expect(e.allows(o.kas, o.etcd, tcp, 2379)).To(BeTrue(), "ours is over edges alone")
+				g.Expect(e.allows(o.machine, address("198.51.100.7"), tcp, 80)).To(BeTrue(), "ours is over edges alone")
 				g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), tcp, 443)).To(Equal(story == "registries"), "somebody outside, by TLS")
 				g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), tcp, 443)).To(BeFalse(), "the management cluster's own ingress")
 				g.Expect(e.allows(theEdge(plan), theRouter(), tcp, 443)).To(BeFalse(), "the same behind its load balancer")

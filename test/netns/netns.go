@@ -132,6 +132,13 @@ func newBridge(t testing.TB, ns *Namespace, name string) *Segment {
 	return &Segment{ns: ns, bridge: name, cables: map[cable]string{}}
 }
 
+// Bridge returns the namespace that the bridge is in. The packets that the bridge forwards pass the namespace's iptables.
+func (s *Segment) Bridge(t testing.TB) *Namespace {
+	t.Helper()
+	s.ns.ip(t, "link", "set", s.bridge, "type", "bridge", "nf_call_iptables", "1")
+	return s.ns
+}
+
 // Node makes the bridge of a node. An uplink connects it to s, the switch.
 func (s *Segment) Node(t testing.TB) *Segment {
 	t.Helper()

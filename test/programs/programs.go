@@ -33,6 +33,13 @@ func RequireKonnectivity(t testing.TB) string {
 	return require(t, "KONNECTIVITY", "konnectivity")
 }
 
+// RequireNetpold returns the path of the program that enforces NetworkPolicies: the variable NETPOLD, or what
+// `testbed netpold` builds.
+func RequireNetpold(t testing.TB) string {
+	t.Helper()
+	return require(t, "NETPOLD", "netpold")
+}
+
 // RequireAPIServer returns the directory of etcd, kube-apiserver and kubectl: the variable KUBEBUILDER_ASSETS, or what
 // `testbed assets` builds, for minutes when it is not in its cache.
 func RequireAPIServer(t testing.TB) string {

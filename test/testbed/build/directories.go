@@ -57,6 +57,12 @@ func Konnectivity(ctx context.Context, log *progress.Log) (string, error) {
 	return directory(ctx, log, "konnectivity", "proxy-server", "proxy-agent")
 }
 
+// Netpold returns the path of the program that enforces NetworkPolicies.
+func Netpold(ctx context.Context, log *progress.Log) (string, error) {
+	paths, err := Programs(ctx, log, "netpold")
+	return paths["netpold"], err
+}
+
 // directory returns the directory with this name in the cache, with links to programs. It builds those that are missing.
 func directory(ctx context.Context, log *progress.Log, name string, programs ...string) (string, error) {
 	paths, err := Programs(ctx, log, programs...)

@@ -32,7 +32,7 @@ func main() {
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
-	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), pluginsCommand(), konnectivityCommand(), upCommand(name), downCommand(name), statusCommand(name),
+	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), pluginsCommand(), konnectivityCommand(), netpoldCommand(), upCommand(name), downCommand(name), statusCommand(name),
 		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), olmCommand(name), measureCommand())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
@@ -98,6 +98,21 @@ func pluginsCommand() *cobra.Command {
 			dir, err := build.CNIPlugins(cmd.Context(), progress.New(os.Stderr))
 			if err == nil {
 				fmt.Println(dir)
+			}
+			return err
+		},
+	}
+}
+
+func netpoldCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "netpold",
+		Short: "Print the path of the program that enforces NetworkPolicies",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := build.Netpold(cmd.Context(), progress.New(os.Stderr))
+			if err == nil {
+				fmt.Println(path)
 			}
 			return err
 		},
