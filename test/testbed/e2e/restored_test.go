@@ -32,6 +32,7 @@ import (
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/ocp"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 	"github.com/cldmnky/oooi/test/velero"
 )
@@ -229,7 +230,7 @@ func (s *stage) playOperators(t *testing.T) {
 	g, labels := NewWithT(t), map[string]string{"app": "prometheus"}
 	monitoring := &apps.StatefulSet{ObjectMeta: meta.ObjectMeta{Namespace: "openshift-monitoring", Name: "prometheus-k8s"}, Spec: apps.StatefulSetSpec{
 		Replicas: new(int32), Selector: &meta.LabelSelector{MatchLabels: labels}, Template: core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labels},
-			Spec: core.PodSpec{Containers: []core.Container{{Name: "prometheus", Image: hypershift.PayloadImage()}}}},
+			Spec: core.PodSpec{Containers: []core.Container{{Name: "prometheus", Image: ocp.PayloadImage}}}},
 	}}
 	var hc hyperv1.HostedCluster
 	g.Expect(s.hosted.Client.Get(t.Context(), client.ObjectKey{Namespace: hypershift.Namespace, Name: s.hosted.Name}, &hc)).To(Succeed())
