@@ -133,7 +133,10 @@ type packet struct {
 // passes reports whether a byte comes back.
 func (f *fabric) passes(t *testing.T, p packet) (passed bool) {
 	f.at[p.from.address.String()].Do(t, func() {
-		const soon = time.Second
+		soon := time.Second
+		if p.allowed {
+			soon = 10 * time.Second
+		}
 		c, err := net.DialTimeout(strings.ToLower(string(p.protocol))+"4", net.JoinHostPort(p.to.address.String(), fmt.Sprint(p.port)), soon)
 		if err != nil {
 			return
@@ -173,9 +176,6 @@ func (f *fabric) enforce(t *testing.T, netpold string) {
 	g := NewWithT(t)
 	server, err := url.Parse(f.server.Env.Config.Host)
 	g.Expect(err).NotTo(HaveOccurred())
-	if server.Host == "" {
-		server.Host = f.server.Env.Config.Host
-	}
 	f.bridge.Serve(t, server.Host, func(c net.Conn) {
 		up, err := net.Dial("tcp4", server.Host)
 		if err != nil {

@@ -127,7 +127,8 @@ func (b bed) asker(t *testing.T, namespace, name string) string {
 			Containers:                    []core.Container{{Name: "pause", Image: "localhost/pause:1", ImagePullPolicy: core.PullNever}},
 		},
 	}
-	g.Expect(client.IgnoreAlreadyExists(h.Client.Create(t.Context(), pod))).To(Succeed())
+	// A namespace that is new has no ServiceAccount yet.
+	g.Eventually(func() error { return client.IgnoreAlreadyExists(h.Client.Create(t.Context(), pod)) }).Should(Succeed())
 	t.Cleanup(func() { _ = h.Client.Delete(context.WithoutCancel(t.Context()), pod) })
 	g.Eventually(func() (core.PodPhase, error) {
 		err := h.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)

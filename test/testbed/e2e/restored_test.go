@@ -19,6 +19,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -119,7 +120,7 @@ func testEtcdRestored(t *testing.T, s *stage) {
 	g.Expect(report.DHCP.Addresses).To(Equal([]netip.Addr{s.client.Address}))
 	g.Expect(time.Duration(max(report.DNS.LongestGap, report.NTP.LongestGap, report.DHCP.LongestGap))).To(BeNumerically("<", overBusy), "edges serve all the time")
 	_, err = s.guest.CoreV1().ConfigMaps("default").Get(t.Context(), newer.Name, meta.GetOptions{})
-	g.Expect(err).To(HaveOccurred(), "etcd has the older state")
+	g.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "etcd has the older state: %v", err)
 	g.Expect(h.Plan(t.Context())).To(Equal(plan))
 }
 
@@ -314,7 +315,7 @@ func (l *deploymentLog) read() []string {
 	return slices.Clone(l.lines)
 }
 
-// checkedFirst expects that an address check passed before the edges of n were created, each once.
+// checkedFirst expects that an address check passed before the edges of n were created.
 func (l *deploymentLog) checkedFirst(t *testing.T, n network.Network) {
 	t.Helper()
 	g := NewWithT(t)
@@ -323,6 +324,7 @@ func (l *deploymentLog) checkedFirst(t *testing.T, n network.Network) {
 		edges = append(edges, "new "+wire.EdgeDeploymentName(n, e))
 	}
 	order := slices.DeleteFunc(l.read(), func(line string) bool { return strings.HasPrefix(line, "available ") && line != "available "+check })
+	g.Expect(len(order)).To(BeNumerically(">", 2), "%v", order)
 	g.Expect(order[:2]).To(Equal([]string{"new " + check, "available " + check}))
 	g.Expect(order[2:]).To(ConsistOf(edges))
 }

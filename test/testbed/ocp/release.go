@@ -2,7 +2,7 @@
 // registry.
 //
 // This file writes the content of the registry: a release image, the images whose labels HyperShift reads, and those from which the Ignition
-// server takes programs. Images of the same names are imported into the node, so that no image is pulled.
+// server takes programs. The images of pods are imported into the node, so that none is pulled.
 package ocp
 
 import (

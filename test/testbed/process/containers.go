@@ -4,6 +4,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,8 +14,8 @@ import (
 	"syscall"
 )
 
-// ContainerProcesses returns the process IDs of a container or, for a pod, of all its containers and its sandbox, on any node. id
-// is the container's ID, as in its status, or the pod's UID.
+// ContainerProcesses returns the process IDs of a container or, for a pod, of all its containers and its sandbox, on any node. The
+// oldest comes first: the sandbox of a pod. id is the container's ID, as in its status, or the pod's UID.
 func ContainerProcesses(id string) []int {
 	id = id[strings.LastIndexByte(id, '/')+1:] // without containerd://
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
@@ -31,7 +32,7 @@ func ContainerProcesses(id string) []int {
 			found = append(found, pid)
 		}
 	}
-	slices.Sort(found)
+	slices.SortFunc(found, func(a, b int) int { return cmp.Or(cmp.Compare(started(a), started(b)), cmp.Compare(a, b)) })
 	return found
 }
 

@@ -4,8 +4,8 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,14 +169,32 @@ func zombie(pid int) bool {
 	return state == "Z"
 }
 
-// stat returns the state and the parent of a process: fields 3 and 4 of /proc/<pid>/stat (see proc(5)). They follow the name in
-// parentheses, which may contain spaces.
+// stat returns the state and the parent of a process.
 func stat(pid int) (state string, parent int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if errors.Is(err, os.ErrNotExist) || err != nil {
+	of := fields(pid)
+	if len(of) < 2 {
 		return "", 0
 	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	parent, _ = strconv.Atoi(fields[1])
-	return fields[0], parent
+	parent, _ = strconv.Atoi(of[1])
+	return of[0], parent
+}
+
+// started returns when a process started, in clock ticks since the start of the system.
+func started(pid int) int {
+	of := fields(pid)
+	if len(of) < 20 {
+		return math.MaxInt
+	}
+	ticks, _ := strconv.Atoi(of[19])
+	return ticks
+}
+
+// fields returns the fields of /proc/<pid>/stat from the third on (see proc(5)), or nil if the process has ended. They follow the
+// name in parentheses, which may contain spaces.
+func fields(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }

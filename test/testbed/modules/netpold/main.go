@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/cloudnativelabs/kube-router/v2/pkg/controllers/netpol"
 	"github.com/cloudnativelabs/kube-router/v2/pkg/healthcheck"
@@ -23,11 +24,15 @@ import (
 func main() {
 	config := options.NewKubeRouterConfig()
 	config.EnableIPv4 = true
+	config.IPTablesSyncPeriod = 10 * time.Second // It does not repeat a failed change earlier.
 	kubeconfig := flag.String("kubeconfig", "", "of a user that reads pods, namespaces, nodes and NetworkPolicies")
 	services := flag.String("services", "", "CIDR of Services")
 	flag.StringVar(&config.HostnameOverride, "node", "", "name of this node, whose Node object has an address")
 	flag.Parse()
 	config.ClusterIPCIDRs = []string{*services}
+	if err := os.Setenv("NODE_NAME", config.HostnameOverride); err != nil { // Otherwise a Node with the host's name comes first.
+		log.Fatal(err)
+	}
 	stop := make(chan struct{})
 	running, err := enforce(*kubeconfig, config, stop)
 	if err != nil {

@@ -88,7 +88,7 @@ func (m *Machine) AskIgnition(ctx context.Context, data UserData, limit time.Dur
 		return last == nil && with.Status < 500, nil // HyperShift's server answers 511 until it has rendered the configuration.
 	})
 	if err != nil {
-		return with, without, fmt.Errorf("no configuration in %s (last: %d %s, %w)", limit, with.Status, strings.TrimSpace(with.Body), last)
+		return with, without, fmt.Errorf("no configuration in %s (last: %d %s, %v)", limit, with.Status, strings.TrimSpace(with.Body), last)
 	}
 	without, err = m.Ask(ctx, data.Source.String(), data.Without("Authorization").Headers, data.CA)
 	return with, without, err
