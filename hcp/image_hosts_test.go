@@ -47,8 +47,6 @@ func TestImagesFromAddresses(t *testing.T) {
 		"a registry at an edge":                    {[]change{release("192.168.100.3:5000/r:1")}, problem.ImagesFromEdge, "192.168.100.3:5000"},
 		"a registry at the published API":          {[]change{release("10.240.0.200:5000/r:1")}, problem.ImagesFromEdge, "10.240.0.200:5000"},
 		"a registry among Services, and a gateway": {[]change{gateway, release("172.31.4.4:5000/r:1")}, problem.ImagesInHostedCluster, "172.31.4.4:5000"},
-		"a registry with a record among pods":      {[]change{gateway, release("registry.corp.example/r:1"), annotated("dns-records", "*.corp.example=10.133.4.5")}, problem.ImagesInHostedCluster, "10.133.4.5:443"},
-		"a registry with a record at the gateway":  {[]change{gateway, release("registry.corp.example/r:1"), annotated("dns-records", "registry.corp.example=10.9.9.9")}, "", ""},
 		"a proxy that edges publish at the VIP":    {[]change{squid, proxy("http://192.168.100.3:3128")}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

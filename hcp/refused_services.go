@@ -21,9 +21,10 @@ import (
 
 // refusedServices returns the problems for which HyperShift or Kubernetes refuses spec.services. A service is missing
 // (infra.go of the control plane operator), or a node port is out of range. Or two services have the same host name
-// (validatePublishingStrategyMapping) or the same node port. Or the host name of a Route has capital letters. A HostedCluster that does not exist yet may lack services,
-// because HyperShift's webhook adds them where it is installed. An empty list is not reported, because the API server
-// refuses it. A node port that a Service already has is not out of range.
+// (validatePublishingStrategyMapping) or the same node port. Or the host name of a Route has capital letters. A
+// HostedCluster that does not exist yet may lack services, because HyperShift's webhook adds them where it is installed.
+// An empty list is not reported, because the API server refuses it. A node port that a Service already has is not out of
+// range.
 func refusedServices(o objects.Objects) (ps problem.Problems) {
 	hc, hosts, ports, has := o.HostedCluster, map[string][]string{}, map[string][]string{}, map[hyperv1.ServiceType]bool{}
 	add := func(c problem.Cause, args problem.Args) {

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/cldmnky/oooi/hcp"
@@ -33,7 +34,8 @@ func sources(all ...string) change {
 	}
 }
 
-// TestMirroredReleases: a release on a mirror names the same images as on quay.io. A Warning reports if no source mirrors them, and nodes do not reach quay.io.
+// TestMirroredReleases: a release on a mirror names the same images as on quay.io. A Warning reports if no source mirrors them, and nodes do not reach quay.io. It
+// is a hint if the user allows hosts, or if nodes may have other ways.
 func TestMirroredReleases(t *testing.T) {
 	const host = "registry.example.com"
 	of, vlan := release(host+"/ocp/release:4.20"), annotated(network.KeyRecords, host+"=192.168.100.9")
@@ -48,9 +50,9 @@ func TestMirroredReleases(t *testing.T) {
 		"outside, and no source":                      {[]change{of, sources()}, host},
 		"outside, and a source of releases":           {[]change{of, sources(ofReleases + "=" + host + "/r")}, host},
 		"outside, and another source":                 {[]change{of, sources("registry.redhat.io/redhat=" + host + "/redhat")}, host},
-		"outside, and another host is allowed":        {[]change{of, allowed, sources()}, host},
+		"outside, and another host is allowed":        {[]change{of, allowed, sources()}, "Info " + host},
 		"outside, and quay.io is allowed":             {[]change{of, annotated(network.KeyAllowedHosts, "auto,quay.io"), sources()}, ""},
-		"outside, and quay.io is not permitted":       {[]change{of, annotated(network.KeyAllowedHosts, "auto,quay.io"), permitting(host), sources()}, host},
+		"outside, and quay.io is not permitted":       {[]change{of, annotated(network.KeyAllowedHosts, "auto,quay.io"), permitting(host), sources()}, "Info " + host},
 		"outside, and a record for quay.io":           {[]change{of, annotated(network.KeyRecords, "quay.io=192.168.100.9"), sources()}, ""},
 		"a source without a mirror":                   {[]change{of, sources(ofImages)}, host},
 		"a source for the namespace":                  {[]change{of, sources("quay.io/openshift-release-dev=" + host + "/m")}, ""},
@@ -60,7 +62,8 @@ func TestMirroredReleases(t *testing.T) {
 		"the original":                                {[]change{release(ofReleases + ":4.20"), sources()}, ""},
 		"a registry that nodes do not reach":          {[]change{release("10.9.8.7:5000/ocp/release:4.20"), sources()}, ""},
 		"a proxy, which reaches quay.io":              {[]change{of, proxied(controlPlane), sources()}, ""},
-		"a proxy, and noProxy has quay.io":            {[]change{release("192.168.100.9:5000/r:4.20"), proxied(controlPlane + ",quay.io"), sources()}, "192.168.100.9:5000"},
+		"a proxy, and noProxy has quay.io":            {[]change{release("192.168.100.9:5000/r:4.20"), proxied(controlPlane + ",quay.io"), sources()}, "Info 192.168.100.9:5000"},
+		"settings of nodes, such as mirrors":          {[]change{of, sources(), func(o *hcp.Objects) { o.NodePools[0].Spec.Config = []corev1.LocalObjectReference{{Name: "mirrors"}} }}, "Info " + host},
 		"a gateway":                                   {[]change{of, annotated("gateway", "192.168.100.1"), sources()}, ""},
 		"a NodePool's release, but not the cluster's": {[]change{sources(), none, vlan, func(o *hcp.Objects) { o.NodePools[0].Spec.Release.Image = host + "/ocp/release:4.20" }}, host},
 	} {
@@ -71,7 +74,9 @@ func TestMirroredReleases(t *testing.T) {
 				NewWithT(t).Expect(ps).To(BeEmpty())
 				return
 			}
-			NewWithT(t).Expect(ps).To(HaveExactElements(And(HaveField("Severity", problem.SeverityWarning), HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.want})))))
+			at, hint := strings.CutPrefix(c.want, "Info ")
+			severity := map[bool]problem.Severity{true: problem.SeverityInfo, false: problem.SeverityWarning}[hint]
+			NewWithT(t).Expect(ps).To(HaveExactElements(And(HaveField("Severity", severity), HaveField("Args", HaveKeyWithValue("hosts", problem.Values{at})))))
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
+	routev1 "github.com/openshift/api/route/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	dnsanswers "github.com/cldmnky/oooi/dns/answers"
@@ -50,7 +51,9 @@ func asked(n network.Network, vms dnsanswers.VMs, name string) (addresses []neti
 // passthrough, the DNS of the management cluster has a wildcard above the domain of the hosted cluster.
 func (b *broken) searches(o hcp.Objects, plan network.Plan, problems problem.Problems) {
 	base, k := o.HostedCluster.Spec.DNS.BaseDomain, o.HostedCluster.Spec.Platform.Kubevirt
-	passes := k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough
+	passes := k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough && slices.ContainsFunc(o.Routes, func(r routev1.Route) bool {
+		return r.Spec.Host == r.Name+"-"+r.Namespace+"."+base // Only OpenShift makes such hosts.
+	})
 	for _, n := range plan.Networks {
 		for _, d := range searched(n) {
 			addresses, forwarded := asked(n, nil, "registry.corp.net."+d)

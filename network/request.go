@@ -44,8 +44,9 @@ type Request struct {
 	Unselected []string `json:"unselected,omitempty"`
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
-	// ManagementDomain is the ingress domain of the management cluster, if the domain of the hosted cluster is below it
-	// (base domain passthrough). A wildcard resolves all its names. Empty: the user has a base domain, or it is not known yet.
+	// ManagementDomain is the ingress domain of the management cluster, if the domain of the hosted cluster is that domain
+	// or below it (base domain passthrough). A wildcard resolves all its names. Empty: the user has a base domain, or no
+	// Route shows the domain.
 	ManagementDomain string `json:"managementDomain,omitempty"`
 	// FurtherApps are other names of the ingress. They resolve to the addresses of Apps, or to those of an Endpoint.
 	FurtherApps []string `json:"furtherApps,omitempty"`

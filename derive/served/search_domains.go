@@ -4,6 +4,7 @@
 package served
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,21 +12,28 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// wildcardsOverSearchDomains returns a problem for each search domain of n below which all names resolve.
+// wildcardsOverSearchDomains returns a problem for each wildcard that resolves all names below search domains of n.
 func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
-	var ps problem.Problems
+	if !n.Runs(network.ServiceDHCP) {
+		return nil
+	}
+	below := map[string][]string{}
 	for _, d := range n.DHCP.SearchDomains {
 		name, _ := covering(n, d)
 		if name == "" && leadsToManagement(n, in, d) {
 			name = "*." + in.ManagementDomain
 		}
-		key := network.KeySearchDomains
+		if name != "" {
+			below[name] = append(below[name], d)
+		}
+	}
+	var ps problem.Problems
+	for _, name := range slices.Sorted(maps.Keys(below)) {
+		key, domains := network.KeySearchDomains, below[name]
 		if slices.ContainsFunc(s.Settings.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }) {
 			key = network.KeyRecords
 		}
-		if name != "" {
-			ps = append(ps, n.Problem(problem.SearchDomainHasWildcard, problem.Args{"domain": {d}, "name": {name}}, key))
-		}
+		ps = append(ps, n.Problem(problem.SearchDomainHasWildcard, problem.Args{"domain": domains[:min(len(domains), maxNamed)], "name": {name}}, key))
 	}
 	return ps
 }

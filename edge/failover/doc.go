@@ -119,8 +119,8 @@
 //
 // A VM on the network can forge ARP and so take the next-hop VIP for itself. No edge without privileges can prevent that,
 // only the network can. OVN does not: on a network without IPAM, its port security covers the MACs of VMs, and none of
-// their addresses. Heartbeats to edges that serve offer no easier way; see package twins. The failover agent accepts only what arrives on the device, from the
-// peer's address and port, through no router. It accepts a message only if it names the receiver's instance, which is
+// their addresses. Heartbeats to edges that serve offer no easier way; see package twins. The failover agent accepts
+// only what arrives on the device, from the peer's address and port, through no router. It accepts a message only if it names the receiver's instance, which is
 // random and sent to the peer alone. So a VM must first receive what is sent to the peer, that is, forge ARP. A message
 // with a wrong instance costs one answer, at most eight in half a second. A forged refusal (ICMP) has an effect only
 // while the peer is not heard.

@@ -22,8 +22,8 @@ const (
 	// followed counts the Intervals for which a pod may be silent. After them, a previous pod with its number counts as the
 	// peer again.
 	followed = 20
-	// believed counts the Intervals for which this edge yields to a younger pod that the peer named last. If the peer is
-	// gone, a VM may have sent its last message.
+	// believed counts the Intervals for which this edge yields to a younger pod that the peer named last, if the API
+	// server answers this edge. If the peer is gone, a VM may have sent its last message.
 	believed = 240
 )
 
@@ -65,7 +65,7 @@ func (s State) hear(m Message, p Path, now time.Time) (State, Answer) {
 	case s.isElder(m):
 		s.elder = 0
 		a := Answer{instance: m.Instance}
-		if slices.Contains(s.pods[:], m.Address) {
+		if p == ClusterNetwork || slices.Contains(s.pods[:], m.Address) {
 			a.Address = m.Address
 		}
 		return s.answer(a, m)
@@ -113,7 +113,7 @@ func (s State) yield() State {
 		peer = s.Peer.Claim
 	}
 	s.Outdone, s.Self.Claim = s.Twins.YieldsTo(s.Self.Claim, peer)
-	s.younger = s.younger && min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent) <= believed
+	s.younger = s.younger && (min(s.paths[VLAN].silent, s.paths[ClusterNetwork].silent) <= believed || !s.reached)
 	s.Yields = s.younger || s.Outdone != ""
 	return s
 }

@@ -64,10 +64,12 @@ func TestForgedByPeersInstance(t *testing.T) {
 }
 
 // TestForgedByAbsentPeer: the peer is gone, and a VM that has its address for one packet names a younger pod of the remaining edge. Without
-// a further message, this edge serves again after two minutes.
+// a further message, this edge serves again after two minutes, unless the API server does not answer it: then its own younger pod may
+// serve.
 func TestForgedByAbsentPeer(t *testing.T) {
 	g := NewWithT(t)
 	d := incumbents()
+	d.next(failover.Event{Kind: failover.Reached, Began: d.now})
 	d.pass(60)
 	g.Expect(d.state.PeerState).To(Equal(failover.PeerUnreachable))
 	d.next(failover.Event{Kind: failover.Heard, Message: failover.Message{Phase: failover.Serving, Edge: 2, Instance: "vm", Number: 1, Peer: "a",
@@ -75,9 +77,14 @@ func TestForgedByAbsentPeer(t *testing.T) {
 	g.Expect(d.state.Yields).To(BeTrue())
 	d.pass(239)
 	g.Expect(d.state.Yields).To(BeTrue(), "the peer may have seen a younger pod")
+	reached := d.state
+	d.next(failover.Event{Kind: failover.Unreached})
+	d.pass(10)
+	g.Expect(d.state.Yields).To(BeTrue(), "this edge is cut off")
+	d.state = reached
 	d.pass(2)
 	g.Expect(d.state.Yields).To(BeFalse())
-	g.Expect(d.state.Self.Level).To(Equal(failover.LevelServes))
+	g.Expect(d.state.Self.Level).To(Equal(failover.LevelReaches))
 }
 
 // blind is a twin's message of a VM that sends from both edge addresses, and receives nothing of what edges send.

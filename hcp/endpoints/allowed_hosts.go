@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
+	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -187,7 +188,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
 		}
 		direct := own.with(network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) }))
-		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, direct), behindIngress(o, pulledFrom, r.Endpoints), furtherHosts(o, s, registries, own, direct))
+		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), behindIngress(o, pulledFrom, r.Endpoints), furtherHosts(o, s, registries, own, direct))
 		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(r.Endpoints))...)
 	}
 	if isolated && !off && left > 0 {
@@ -312,7 +313,7 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 
 // behindIngress returns a problem if nodes pull images from registries through the ingress of the management cluster, at
 // virtual IPs that edges do not dial. forwarded has the external hosts of edges. The domain of the ingress follows from
-// hosts of Routes that OpenShift generated: "name-namespace.domain".
+// hosts of Routes that OpenShift generated.
 func behindIngress(o objects.Objects, registries []string, forwarded []network.Endpoint) problem.Problems {
 	var addresses, hosts []string
 	for _, r := range o.Management.Networks {
@@ -323,7 +324,7 @@ func behindIngress(o objects.Objects, registries []string, forwarded []network.E
 	for _, registry := range registries {
 		h, _ := byServerName(registry)
 		below := func(r routev1.Route) bool {
-			domain, generated := strings.CutPrefix(r.Spec.Host, r.Name+"-"+r.Namespace+".")
+			domain, generated := ingress.GeneratedBelow(r)
 			return generated && network.MatchesHost("*."+domain, h.Host)
 		}
 		directly := func(e network.Endpoint) bool { return e.Name == h.String() && e.Backend.HTTPProxy == "" }
@@ -335,6 +336,7 @@ func behindIngress(o objects.Objects, registries []string, forwarded []network.E
 		return nil
 	}
 	slices.Sort(hosts)
-	args := problem.Args{"hosts": slices.Compact(hosts), "addresses": addresses}
+	slices.Sort(addresses)
+	args := problem.Args{"hosts": slices.Compact(hosts), "addresses": slices.Compact(addresses)}
 	return problem.Problems{problem.New(problem.RegistryBehindIngress, problem.Subject{}, args, "spec.release.image", "spec.imageContentSources")}
 }

@@ -42,13 +42,13 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	}
 	nodes.proxy = proxyOf(o.HostedCluster)
 	inside := insideHosted(o.HostedCluster)
-	ingress := strings.ToLower(ingress.Name(o.HostedCluster))
+	apps := strings.ToLower(ingress.Name(o.HostedCluster))
 	// Hosts inside the hosted cluster count as reached. So does the ingress, which has a problem of its own if nodes do
 	// not reach it.
 	ofHosted := func(at string) bool {
 		host, port := hostPort(at)
 		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host)) ||
-			network.MatchesHost(ingress, host) && (port == network.PortHTTPS || port == network.PortHTTP)
+			network.MatchesHost(apps, host) && (port == network.PortHTTPS || port == network.PortHTTP)
 	}
 	reached := func(at string) bool { return ofHosted(at) || nodes.reaches(at) }
 	byLDAP := func(at string) bool { return ofHosted(at) || nodes.directly(at) || nodes.unresolved(at) }

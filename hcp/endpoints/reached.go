@@ -123,22 +123,11 @@ func (r reach) dialedForImages(o objects.Objects) (out []string) {
 	return out
 }
 
-// imageHosts returns the addresses of registries and HTTP proxies that nodes dial, sorted. For names, it returns those
-// addresses in records that are inside the hosted cluster.
+// imageHosts returns the addresses of registries and HTTP proxies that nodes dial, sorted.
 func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
-	all, inside := own.dialedForImages(o), insideHosted(o.HostedCluster)
+	all := own.dialedForImages(o)
 	for _, proxy := range proxies(o.HostedCluster) {
 		all = append(all, dialed(proxy))
-	}
-	for _, at := range all {
-		host, port := hostPort(at)
-		for _, r := range own.records {
-			for _, a := range r.Addresses {
-				if network.MatchesHost(strings.ToLower(r.Name), host) && network.AnyContains(inside, a) {
-					all = append(all, netip.AddrPortFrom(a, port).String())
-				}
-			}
-		}
 	}
 	return addressesAmong(all)
 }

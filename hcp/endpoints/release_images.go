@@ -1,7 +1,8 @@
 // This file decides where nodes pull the images that a release names. Nodes never pull the release image itself:
 // HyperShift reads it in the management cluster. It names images by digest, and a mirrored release names the same ones
-// (extractImageReferences in ignition-server/controllers/local_ignitionprovider.go). spec.imageContentSources is the
-// only source of mirrors for nodes, and its mirrors have digests only (support/globalconfig/imagecontentsource.go).
+// (extractImageReferences in ignition-server/controllers/local_ignitionprovider.go). HyperShift
+// gives nodes only the mirrors in spec.imageContentSources, with digests only (support/globalconfig/imagecontentsource.go).
+// spec.config of NodePools may add others.
 
 package endpoints
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -91,8 +93,9 @@ func (r reach) neededRegistries(o objects.Objects, registries []string) []string
 
 // unmirroredReleases returns a problem if a release is on another registry than the images that it probably names, no
 // mirror has these, and nodes do not reach them. Parameter all says what nodes reach with external hosts. A registry
-// that nodes do not reach has another problem.
-func unmirroredReleases(o objects.Objects, all reach) problem.Problems {
+// that nodes do not reach has another problem. The problem is a hint if the user allows hosts, which may be the right
+// ones, or if nodes may reach images in ways that networks do not show.
+func unmirroredReleases(o objects.Objects, s settings.Values, all reach) problem.Problems {
 	origin := imageref.Registry(imagesOfOpenShift)
 	mirrors := func(s hyperv1.ImageContentSource) bool {
 		return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
@@ -110,6 +113,10 @@ func unmirroredReleases(o objects.Objects, all reach) problem.Problems {
 		return nil
 	}
 	slices.Sort(hosts)
-	return problem.Problems{problem.New(problem.ReleaseMayNameOthers, problem.Subject{},
-		problem.Args{"hosts": slices.Compact(hosts), "repository": {imagesOfOpenShift}, "other": {origin}}, "spec.imageContentSources", network.KeyAllowedHosts)}
+	p := problem.New(problem.ReleaseMayNameOthers, problem.Subject{},
+		problem.Args{"hosts": slices.Compact(hosts), "repository": {imagesOfOpenShift}, "other": {origin}}, "spec.imageContentSources", network.KeyAllowedHosts)
+	if s.AllowedHosts != nil && len(s.AllowedHosts.Hosts) > 0 || mayReachMore(o.HostedCluster) || slices.ContainsFunc(o.NodePools, poolMayReachMore) {
+		p.Severity = problem.SeverityInfo
+	}
+	return problem.Problems{p}
 }

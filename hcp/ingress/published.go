@@ -4,6 +4,8 @@ package ingress
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
 	routev1 "github.com/openshift/api/route/v1"
@@ -68,6 +70,27 @@ func PassesThrough(hc *hyperv1.HostedCluster) bool {
 		return *k.BaseDomainPassthrough
 	}
 	return hc.Spec.DNS.BaseDomain == "" && hc.CreationTimestamp.IsZero()
+}
+
+// ManagementDomain returns the ingress domain of the management cluster if the domain of the hosted cluster is that domain
+// or below it, because of base domain passthrough. It returns "" if no Route shows this: the user may have set the base
+// domain.
+func ManagementDomain(o objects.Objects) string {
+	base := o.HostedCluster.Spec.DNS.BaseDomain
+	of := func(r routev1.Route) bool {
+		domain, generated := GeneratedBelow(r)
+		return generated && strings.EqualFold(domain, base)
+	}
+	if !PassesThrough(o.HostedCluster) || !slices.ContainsFunc(o.Routes, of) {
+		return ""
+	}
+	return base
+}
+
+// GeneratedBelow returns the ingress domain of the management cluster if OpenShift generated the host of r, which is
+// "name-namespace.domain". Otherwise, generated is false.
+func GeneratedBelow(r routev1.Route) (domain string, generated bool) {
+	return strings.CutPrefix(r.Spec.Host, r.Name+"-"+r.Namespace+".")
 }
 
 // passthroughRoute is the name prefix of HyperShift's Route for base domain passthrough. The cluster's generateID follows.

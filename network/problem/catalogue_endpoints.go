@@ -176,10 +176,10 @@ var (
 		What:   "spec.platform.kubevirt.baseDomainPassthrough of the HostedCluster is true, but it has no effect with {field}.",
 		Effect: "The ingress of the management cluster does not forward clients outside of the VLAN to the hosted cluster. VMs are not affected.",
 		Fix:    "If such clients need the console, create the cluster without {field}. HyperShift's Route has the default domain, and the node port of the ingress."})
-	PassthroughRouteRefused = declare("PassthroughRouteRefused", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityWarning,
+	PassthroughRouteRefused = declare("PassthroughRouteRefused", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityInfo,
 		What:   "No router of the management cluster admits Route {route}, which HyperShift creates for base domain passthrough.",
 		Effect: "Clients outside of the VLAN do not reach the ingress of the hosted cluster, such as its console. VMs are not affected.",
-		Fix:    "Set spec.routeAdmission.wildcardPolicy of the management cluster's IngressController to WildcardsAllowed."})
+		Fix:    "If such clients need the console, read the status of the Route. If the router admits no wildcards, set spec.routeAdmission.wildcardPolicy of the management cluster's IngressController to WildcardsAllowed."})
 	EndpointAtIPv6 = declare("EndpointAtIPv6", Entry{Reason: IPv6NotServed, Severity: SeverityError,
 		What: "{service} is published at an IPv6 address, which edges do not serve.",
 		Fix:  "Publish it at a host name or an IPv4 address. Nodes use only the first address of a load balancer."})
@@ -253,7 +253,7 @@ var (
 	RouteHostCapital = declare("RouteHostCapital", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "{service} is published at {host}, which has capital letters.",
 		Effect: "OpenShift refuses Routes with such a host, so HyperShift does not publish it. Without OAuth, HyperShift creates no API server either.",
-		Fix:    "Create the cluster with a host name in small letters."})
+		Fix:    "Create the cluster with a host name in lower-case letters."})
 	NodePortRepeated = declare("NodePortRepeated", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "{services} are published at one node port, {port}.",
 		Effect: "Kubernetes refuses the second Service, so HyperShift does not publish it.",

@@ -52,7 +52,7 @@ var (
 		Effect: "VMs do not reach other hosts of that domain by name.",
 		Fix:    "Name a domain of your own in annotation {key}."})
 	SearchDomainHasWildcard = declare("SearchDomainHasWildcard", Entry{Reason: NamesOverridden, Severity: SeverityWarning, Mistake: true,
-		What:   "All names below search domain {domain} (network {network}) resolve, because {name} is a wildcard.",
-		Effect: "Pods try names of other hosts with this domain first, and connect to the wrong host. The console does not reach OAuth.",
+		What:   "Search domain {domain} of network {network} is below a wildcard, {name}.",
+		Effect: "Pods try names of other hosts with this domain first, and connect to the wrong host. The console may not reach OAuth.",
 		Fix:    "Remove the wildcard, or set annotation search-domains to a domain that it does not cover."})
 )

@@ -122,7 +122,7 @@ var (
 		What:   "A release image is on {hosts}. No source in spec.imageContentSources mirrors {repository}, and edges do not forward to {other}.",
 		Effect: "Published releases of OpenShift name images there, also if the release is mirrored. Nodes without these images do not become Ready.",
 		Fix: "Add this source and its mirror to spec.imageContentSources, or {other} to annotation allowed-hosts, after the word auto. " +
-			"If you built the release, do so for the repositories that it names."})
+			"A release that you built may name other repositories, which nodes need instead."})
 	NetworkPluginMayNameOthers = declare("NetworkPluginMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
 		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",
