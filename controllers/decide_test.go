@@ -86,11 +86,11 @@ func TestPlanTooLarge(t *testing.T) {
 	g := NewWithT(t)
 	w, plan := served(t, "lb-ip")
 	w.Last = plan
-	var domains strings.Builder
-	for i := range 40_000 {
-		fmt.Fprintf(&domains, "host%d.example.com,", i)
+	var servers strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&servers, "10.%d.%d.%d,", 10+i>>16, i>>8&255, i&255)
 	}
-	w.HostedCluster.Annotations[settings.Prefix+"search-domains"] = strings.TrimSuffix(domains.String(), ",")
+	w.HostedCluster.Annotations[settings.Prefix+"ntp-servers"] = strings.TrimSuffix(servers.String(), ",")
 	d := decide.About(w, testOptions.Release, testNow)
 	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", problem.NotApplied), WithTransform(message, ContainSubstring("ConfigMap")))))
 	g.Expect(d.Action).To(Equal(decide.Leave))
