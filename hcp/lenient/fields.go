@@ -5,7 +5,6 @@ package lenient
 
 import (
 	"reflect"
-	"slices"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	operatorv1 "github.com/openshift/api/operator/v1"
@@ -56,44 +55,93 @@ func (k kind) GroupVersionKind() schema.GroupVersionKind { return k.gvk }
 // clients set an empty kind.
 func (k kind) SetGroupVersionKind(schema.GroupVersionKind) {}
 
-// under returns the paths of fields below path.
-func under(path string, fields ...string) []string {
-	var out []string
-	for _, f := range fields {
-		out = append(out, path+"."+f)
-	}
-	return out
-}
-
 // metadata returns the paths of the metadata that is read of every kind, followed by further.
 func metadata(further ...string) []string {
-	return under("metadata", append([]string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"}, further...)...)
+	names := append([]string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"}, further...)
+	for i := range names {
+		names[i] = "metadata." + names[i]
+	}
+	return names
 }
 
 func hostedClusterKind() kind {
-	return kind{gvk: hyperv1.GroupVersion.WithKind("HostedCluster"), fields: project(reflect.TypeFor[HostedClusterFields](), slices.Concat(
-		metadata("annotations"),
-		under("spec", "pausedUntil", "infraID", "controllerAvailabilityPolicy", "capabilities.disabled", "autoscaling.maxNodesTotal", "olmCatalogPlacement", "tolerations"),
-		under("spec", "dns.baseDomain", "dns.baseDomainPrefix", "kubeAPIServerDNSName"),
-		under("spec", "release.image", "controlPlaneRelease.image", "imageContentSources[].mirrors", "imageContentSources[].source"),
-		under("spec.platform", "type", "kubevirt.baseDomainPassthrough", "kubevirt.generateID", "kubevirt.credentials.infraNamespace"),
-		under("spec.networking", "networkType", "allocateNodeCIDRs", "clusterNetwork[].cidr", "clusterNetwork[].hostPrefix", "serviceNetwork[].cidr",
-			"machineNetwork[].cidr", "apiServer.advertiseAddress", "apiServer.port"),
-		under("spec.services[]", "service", "servicePublishingStrategy.type", "servicePublishingStrategy.nodePort.address",
-			"servicePublishingStrategy.nodePort.port", "servicePublishingStrategy.route.hostname", "servicePublishingStrategy.loadBalancer.hostname"),
-		under("spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig", "mtu", "v4InternalSubnet", "v6InternalSubnet", "ipv4.internalJoinSubnet",
-			"ipv4.internalTransitSwitchSubnet", "ipv6.internalJoinSubnet", "ipv6.internalTransitSwitchSubnet"),
-		under("spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy", "type", "hostNetwork.httpPort", "hostNetwork.httpsPort",
-			"hostNetwork.protocol", "nodePort.protocol"),
-		under("spec.configuration", "apiServer.servingCerts.namedCertificates[].names", "network.serviceNodePortRange", "operatorhub.disableAllDefaultSources",
-			"ingress.appsDomain", "ingress.domain", "ingress.componentRoutes[].hostname", "proxy.httpProxy", "proxy.httpsProxy", "proxy.noProxy"),
-		under("spec.configuration.authentication", "type", "oidcProviders[].name", "oidcProviders[].issuer.issuerURL"),
-		under("spec.configuration.oauth.identityProviders[]", "name", "basicAuth.url", "github.hostname", "gitlab.url", "google.clientID",
-			"keystone.url", "ldap.url", "openID.issuer"),
-		under("spec.configuration.image", "allowedRegistriesForImport[].domainName", "allowedRegistriesForImport[].insecure"),
-		under("spec.configuration.image.registrySources", "allowedRegistries", "blockedRegistries", "containerRuntimeSearchRegistries", "insecureRegistries"),
-		under("status", "controlPlaneEndpoint.host", "controlPlaneEndpoint.port", "ignitionEndpoint", "version.history[].image", "version.history[].state"),
-		under("status.conditions[]", "type", "status", "reason", "message", "observedGeneration", "lastTransitionTime"),
+	return kind{gvk: hyperv1.GroupVersion.WithKind("HostedCluster"), fields: project(reflect.TypeFor[HostedClusterFields](), append(metadata("annotations"),
+		"spec.pausedUntil",
+		"spec.infraID",
+		"spec.controllerAvailabilityPolicy",
+		"spec.capabilities.disabled",
+		"spec.platform.type",
+		"spec.platform.kubevirt.baseDomainPassthrough",
+		"spec.platform.kubevirt.generateID",
+		"spec.platform.kubevirt.credentials.infraNamespace",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalJoinSubnet", "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv4.internalTransitSwitchSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv6.internalJoinSubnet", "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.ipv6.internalTransitSwitchSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v4InternalSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.v6InternalSubnet",
+		"spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu",
+		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.type",
+		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpPort", "spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.httpsPort",
+		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.hostNetwork.protocol",
+		"spec.operatorConfiguration.ingressOperator.endpointPublishingStrategy.nodePort.protocol",
+		"spec.autoscaling.maxNodesTotal",
+		"spec.networking.networkType",
+		"spec.networking.allocateNodeCIDRs",
+		"spec.networking.clusterNetwork[].cidr",
+		"spec.networking.clusterNetwork[].hostPrefix",
+		"spec.networking.serviceNetwork[].cidr",
+		"spec.networking.machineNetwork[].cidr",
+		"spec.networking.apiServer.advertiseAddress", "spec.networking.apiServer.port",
+		"spec.configuration.apiServer.servingCerts.namedCertificates[].names",
+		"spec.configuration.authentication.type",
+		"spec.configuration.authentication.oidcProviders[].name",
+		"spec.configuration.authentication.oidcProviders[].issuer.issuerURL",
+		"spec.configuration.image.allowedRegistriesForImport[].domainName",
+		"spec.configuration.image.allowedRegistriesForImport[].insecure",
+		"spec.configuration.image.registrySources.allowedRegistries",
+		"spec.configuration.image.registrySources.blockedRegistries",
+		"spec.configuration.image.registrySources.containerRuntimeSearchRegistries",
+		"spec.configuration.image.registrySources.insecureRegistries",
+		"spec.configuration.ingress.componentRoutes[].hostname",
+		"spec.configuration.network.serviceNodePortRange",
+		"spec.configuration.oauth.identityProviders[].name",
+		"spec.configuration.oauth.identityProviders[].basicAuth.url",
+		"spec.configuration.oauth.identityProviders[].github.hostname",
+		"spec.configuration.oauth.identityProviders[].gitlab.url",
+		"spec.configuration.oauth.identityProviders[].google.clientID",
+		"spec.configuration.oauth.identityProviders[].keystone.url",
+		"spec.configuration.oauth.identityProviders[].ldap.url",
+		"spec.configuration.oauth.identityProviders[].openID.issuer",
+		"spec.configuration.operatorhub.disableAllDefaultSources",
+		"spec.controlPlaneRelease.image",
+		"spec.olmCatalogPlacement",
+		"spec.configuration.ingress.appsDomain",
+		"spec.configuration.ingress.domain",
+		"spec.configuration.proxy.httpProxy",
+		"spec.configuration.proxy.httpsProxy",
+		"spec.configuration.proxy.noProxy",
+		"spec.dns.baseDomain",
+		"spec.dns.baseDomainPrefix",
+		"spec.services[].service",
+		"spec.services[].servicePublishingStrategy.type",
+		"spec.services[].servicePublishingStrategy.nodePort.address", "spec.services[].servicePublishingStrategy.nodePort.port",
+		"spec.services[].servicePublishingStrategy.route.hostname",
+		"spec.services[].servicePublishingStrategy.loadBalancer.hostname",
+		"spec.kubeAPIServerDNSName",
+		"spec.tolerations",
+		"spec.release.image",
+		"spec.imageContentSources[].mirrors",
+		"spec.imageContentSources[].source",
+		"status.controlPlaneEndpoint.host",
+		"status.controlPlaneEndpoint.port",
+		"status.ignitionEndpoint",
+		"status.version.history[].image",
+		"status.version.history[].state",
+		"status.conditions[].type",
+		"status.conditions[].status",
+		"status.conditions[].reason",
+		"status.conditions[].message",
+		"status.conditions[].observedGeneration",
+		"status.conditions[].lastTransitionTime",
 	)...)}
 }
 
