@@ -213,7 +213,7 @@ func TestLongListsAreNotJudged(t *testing.T) {
 		}
 		return len(messages) > 0
 	}
-	for _, key := range []string{"reservations", "dhcp-exclude", "ntp-servers", "dhcp-relays", "search-domains", "edge-node-selector"} {
+	for _, key := range []string{"reservations", "dhcp-exclude", "ntp-servers", "dhcp-relays", "edge-node-selector"} {
 		if !judged(map[string]string{prefix + key: strings.Repeat(",", 499)}) {
 			t.Errorf("%s: 500 entries are not judged", key)
 		}
@@ -221,8 +221,10 @@ func TestLongListsAreNotJudged(t *testing.T) {
 			t.Errorf("%s: 200,000 entries are judged", key)
 		}
 	}
-	if !judged(map[string]string{prefix + "dns-records": strings.Repeat(",", 200<<10)}) {
-		t.Error("a list is too long for any cluster")
+	for _, key := range []string{"dns-records", "search-domains"} {
+		if !judged(map[string]string{prefix + key: strings.Repeat(",", 200<<10)}) {
+			t.Errorf("%s: a list is too long for any cluster", key)
+		}
 	}
 	many := map[string]string{}
 	for i := range 8000 {
