@@ -19,8 +19,8 @@ func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in 
 	}
 	below := map[string][]string{}
 	for _, d := range n.DHCP.SearchDomains {
-		name, _ := covering(n, d)
-		if name == "" && leadsToManagement(n, in, d) {
+		name, known := covering(n, d)
+		if name == "" && leadsToManagement(n, in, d, known) {
 			name = "*." + in.ManagementDomain
 		}
 		if name != "" {
@@ -39,9 +39,8 @@ func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in 
 }
 
 // leadsToManagement reports whether the DNS servers of VMs resolve all names below domain to the ingress of the management
-// cluster.
-func leadsToManagement(n network.Network, in Input, domain string) bool {
-	_, known := covering(n, domain)
+// cluster. known is that of covering.
+func leadsToManagement(n network.Network, in Input, domain string, known bool) bool {
 	forwarded := !n.Runs(network.ServiceDNS) || !known && n.DNS.Upstreams.Mode != network.UpstreamNone
 	return forwarded && in.ManagementDomain != "" && within(domain, in.ManagementDomain)
 }
@@ -70,5 +69,6 @@ func covering(n network.Network, domain string) (wildcard string, known bool) {
 
 // within reports whether name is domain or a name below it.
 func within(name, domain string) bool {
-	return strings.EqualFold(name, domain) || strings.HasSuffix(strings.ToLower(name), "."+strings.ToLower(domain))
+	name, domain = strings.ToLower(name), strings.ToLower(domain)
+	return name == domain || network.MatchesHost("*."+domain, name)
 }
