@@ -248,7 +248,7 @@ func (o others) refused() []connection {
 	return []connection{
 		{"a pod of another namespace", o.stranger, tcp, 443}, {"that is labelled like a backend", o.stranger, tcp, 6443},
 		{"the API of another hosted cluster", o.red, tcp, 6443}, {"its ingress", o.red, tcp, 443},
-		{"etcd beside it", o.etcd, tcp, 2379}, {"etcd's metrics", o.etcd, tcp, 2381},
+		{"etcd of the hosted cluster", o.etcd, tcp, 2379}, {"etcd's metrics", o.etcd, tcp, 2381},
 		{"a machine by the pod network", o.machine, tcp, 22}, {"another port of a backend", o.kas, tcp, 2380},
 		{"a node's kubelet", address("172.16.0.11"), tcp, 10250}, {"its SSH", address("172.16.0.11"), tcp, 22},
 		{"another port of the API server's node", address("172.16.0.10"), tcp, 22623},
@@ -257,7 +257,7 @@ func (o others) refused() []connection {
 		{"a Service of another namespace", address("172.30.0.1"), tcp, 443},
 		{"a pod that is no edge, at the port of heartbeats", o.kas, udp, wire.HeartbeatPort}, {"an edge of another hosted cluster", o.foreign, udp, wire.HeartbeatPort},
 		{"another port of the peer", o.peer, udp, 53}, {"a server of the peer", o.peer, tcp, 6443}, {"the peer's port by TCP", o.peer, tcp, wire.HeartbeatPort},
-		{"somebody outside, in the clear", address("198.51.100.7"), tcp, 80}, {"his DNS", address("198.51.100.7"), udp, 53},
+		{"a host outside, without TLS", address("198.51.100.7"), tcp, 80}, {"a DNS server outside", address("198.51.100.7"), udp, 53},
 	}
 }
 
@@ -276,10 +276,10 @@ func TestEgressRefuses(t *testing.T) {
 					g.Expect(e.allows(theEdge(plan), c.to, c.protocol, c.port)).To(BeFalse(), c.what)
 				}
 				g := NewWithT(t)
-				g.Expect(e.allows(o.stranger, theEdge(plan), tcp, 443)).To(BeFalse(), "HyperShift lets nobody of another namespace in, and we don't")
+				g.Expect(e.allows(o.stranger, theEdge(plan), tcp, 443)).To(BeFalse(), "neither HyperShift's policies nor oooi's admit another namespace")
 				g.Expect(e.allows(o.kas, o.etcd, tcp, 2379)).To(BeTrue(), "ours is over edges alone")
 				g.Expect(e.allows(o.machine, address("198.51.100.7"), tcp, 80)).To(BeTrue(), "ours is over edges alone")
-				g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), tcp, 443)).To(Equal(story == "registries"), "somebody outside, by TLS")
+				g.Expect(e.allows(theEdge(plan), address("198.51.100.7"), tcp, 443)).To(Equal(story == "registries"), "a host outside, with TLS")
 				g.Expect(e.allows(theEdge(plan), address("172.16.0.11"), tcp, 443)).To(BeFalse(), "the management cluster's own ingress")
 				g.Expect(e.allows(theEdge(plan), theRouter(), tcp, 443)).To(BeFalse(), "the same behind its load balancer")
 			}
