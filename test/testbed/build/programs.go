@@ -32,7 +32,7 @@ const (
 
 // Base returns the names of the programs that a cluster needs. Those that take longest to build come first.
 func Base() []string {
-	names := []string{"kubelite", "containerd", "containerd-shim-runc-v2", "ctr", "runc", "coredns", "pause", "multus", "bridgevlan"}
+	names := []string{"kubelite", "containerd", "containerd-shim-runc-v2", "ctr", "runc", "coredns", "netpold", "pause", "multus", "bridgevlan"}
 	for _, p := range programs() {
 		if p.plugin && p.module == "cni" && p.name != "multus" {
 			names = append(names, p.name)

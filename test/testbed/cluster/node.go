@@ -219,7 +219,7 @@ func (n Node) ready(client kubernetes.Interface) func(context.Context) error {
 }
 
 // daemons returns the names of the node's processes.
-func (n Node) daemons() []string { return []string{"containerd", "kubelet", "kube-proxy"} }
+func (n Node) daemons() []string { return []string{"containerd", "kubelet", "kube-proxy", netpold} }
 
 // daemonSetReady returns a function that fails unless a DaemonSet has ready pods on so many nodes.
 func daemonSetReady(client kubernetes.Interface, namespace, name string, nodes int) func(context.Context) error {

@@ -81,7 +81,7 @@ func (c *Cluster) addNodes(ctx context.Context, want int) error {
 	return nil
 }
 
-// join adds node n, and waits until it is Ready, has the images of the first node, and resolves names.
+// join adds node n, and waits until it is Ready, has the images of the first node, resolves names and enforces NetworkPolicies.
 func (c *Cluster) join(ctx context.Context, client kubernetes.Interface, n Node) error {
 	there := c.Nodes()
 	if err := c.prepareNode(n); err != nil {
@@ -102,7 +102,10 @@ func (c *Cluster) join(ctx context.Context, client kubernetes.Interface, n Node)
 	if err := process.Await(ctx, "node ready", n.Runtime.Dir, "kubelet", n.ready(client)); err != nil {
 		return err
 	}
-	return process.Await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", daemonSetReady(client, "kube-system", "coredns", len(there)+1))
+	if err := process.Await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", daemonSetReady(client, "kube-system", "coredns", len(there)+1)); err != nil {
+		return err
+	}
+	return n.enforcePolicies(ctx)
 }
 
 // connect connects the node to the LAN, and adds routes so that all nodes reach each other's pods.

@@ -9,13 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
 	_ "github.com/cldmnky/oooi/test/patience"
 	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/host"
 	"github.com/cldmnky/oooi/test/testbed/lan"
+	"github.com/cldmnky/oooi/test/testbed/process"
 )
 
 func TestTwoNodes(t *testing.T) {
@@ -35,11 +38,13 @@ func TestTwoNodes(t *testing.T) {
 	kubectl(t, c, "wait", "--for=condition=Ready", "--timeout="+await.Patience.String(), "pod/on1", "pod/on2")
 
 	t.Run("pods, Services and names across nodes", func(t *testing.T) { testAcross(t, c) })
+	t.Run("NetworkPolicies on both nodes", func(t *testing.T) { testEnforcement(t, c) })
 	t.Run("a VLAN goes over both nodes", func(t *testing.T) {
 		g := NewWithT(t)
 		g.Eventually(asks).WithArguments(c, "on1", "192.168.77.22").Should(Equal("on2"))
 		g.Eventually(asks).WithArguments(c, "on2", "192.168.77.21").Should(Equal("on1"))
 	})
+	t.Run("a node that does not enforce NetworkPolicies", func(t *testing.T) { testUnenforced(t, c) })
 	t.Run("a drained node is left", func(t *testing.T) { testDrain(t, c) })
 	t.Run("a lost node is missed, and comes back", func(t *testing.T) { testLoss(t, c) })
 }
@@ -87,6 +92,50 @@ func testAcross(t *testing.T, c *Cluster) {
 		g.Expect(log).To(ContainSubstring("[::ffff:"+address(way.from)+"]"), "pods see each other's addresses")
 		g.Expect(log).NotTo(ContainSubstring("[::ffff:"+NodeIP+"]"), "no node's address hides a pod's")
 	}
+}
+
+// policies allow on2 to receive requests of pods with a label, and to send no packet.
+const policies = `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: on2}
+spec:
+  podSelector: {matchLabels: {app: on2}}
+  policyTypes: [Ingress, Egress]
+  ingress: [{from: [{podSelector: {matchLabels: {admitted: "yes"}}}], ports: [{port: 8080}]}]
+`
+
+// testEnforcement limits the pod on the second node. A policy and a label count within moments.
+func testEnforcement(t *testing.T, c *Cluster) {
+	g := NewWithT(t)
+	address := func(pod string) string { return kubectl(t, c, "get", "pod", pod, "-o", "jsonpath={.status.podIP}") }
+	service := kubectl(t, c, "get", "service", "on2", "-o", "jsonpath={.spec.clusterIP}")
+	g.Expect(c.Apply(t.Context(), []byte(policies))).To(Succeed())
+	for _, to := range []string{address("on2"), service} {
+		g.Eventually(asks).WithArguments(c, "on1", to).Should(ContainSubstring("refused"), to)
+	}
+	g.Eventually(asks).WithArguments(c, "on2", address("on1")).Should(ContainSubstring("refused"))
+	kubectl(t, c, "label", "pod", "on1", "admitted=yes")
+	for _, to := range []string{address("on2"), service} {
+		g.Eventually(asks).WithArguments(c, "on1", to).Should(Equal("on2"), to)
+	}
+	g.Expect(asks(c, "on2", address("on1"))).NotTo(Equal("on1"), "it still sends nothing")
+	g.Expect(c.Delete(t.Context(), []byte(policies))).To(Succeed())
+	g.Eventually(asks).WithArguments(c, "on2", address("on1")).Should(Equal("on1"))
+}
+
+// testUnenforced ends netpold of the second node and removes its rules: the cluster is not healthy.
+func testUnenforced(t *testing.T, c *Cluster) {
+	g := NewWithT(t)
+	n := c.Nodes()[1]
+	g.Expect(n.enforced(t.Context())).To(Succeed())
+	g.Expect(syscall.Kill(process.Pid(n.Runtime.Dir, netpold), syscall.SIGKILL)).To(Succeed())
+	g.Eventually(func() error { return c.healthy(t.Context()) }).Should(MatchError(ContainSubstring("netpold of node2 does not run")))
+	_, err := host.Output(n.Runtime.Command(t.Context(), "iptables", "--wait", "--flush", "KUBE-ROUTER-FORWARD"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(n.enforced(t.Context())).To(MatchError(ContainSubstring("no rule filters the packets of pods")))
+	g.Expect(n.enforcePolicies(t.Context())).To(Succeed())
+	g.Expect(c.healthy(t.Context())).To(Succeed())
 }
 
 // spread is a Deployment of one pod on each node that takes any.

@@ -28,6 +28,7 @@ func clusterUsers() []user {
 		{"scheduler", pkix.Name{CommonName: "system:kube-scheduler"}},
 		{"kube-proxy", pkix.Name{CommonName: "system:kube-proxy"}},
 		{"multus", pkix.Name{CommonName: "multus"}},
+		{"netpold", pkix.Name{CommonName: "netpold"}},
 		{"kubelet-client", pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{"system:masters"}}},
 		{"front-proxy", pkix.Name{CommonName: "front-proxy-client"}},
 	}

@@ -31,10 +31,10 @@ var corednsManifest []byte
 //go:embed manifests/restricted.yaml
 var restrictedManifest []byte
 
-// HostPackages returns the Debian packages that [Up] needs on the host, with programs that it, kube-proxy and the CNI plugins
-// call.
+// HostPackages returns the Debian packages that [Up] needs on the host, with programs that it, kube-proxy, netpold and the CNI
+// plugins call.
 func HostPackages() []string {
-	return []string{"iptables", "nftables", "conntrack", "iproute2", "util-linux"}
+	return []string{"iptables", "ipset", "nftables", "conntrack", "iproute2", "util-linux"}
 }
 
 // Up returns the running cluster with the name in o, and starts it if needed. If the cluster exists but is not healthy, Up
@@ -178,13 +178,16 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := process.Await(ctx, "cluster DNS", n.Runtime.Dir, "kubelet", daemonSetReady(client, "kube-system", "coredns", 1)); err != nil {
 		return err
 	}
+	if err := n.enforcePolicies(ctx); err != nil {
+		return err
+	}
 	c.say("cluster %s is up", c.Name)
 	return nil
 }
 
 // applyBase applies the manifests that every cluster has.
 func (c *Cluster) applyBase(ctx context.Context) error {
-	for _, manifest := range [][]byte{multusManifest, corednsManifest, restrictedManifest} {
+	for _, manifest := range [][]byte{multusManifest, corednsManifest, restrictedManifest, netpoldManifest} {
 		if err := c.Apply(ctx, manifest); err != nil {
 			return err
 		}
@@ -222,8 +225,8 @@ func (c *Cluster) healthy(ctx context.Context) error {
 		if n.pulled() { // A test has disconnected it.
 			continue
 		}
-		if err := n.ready(client)(ctx); err != nil {
-			return err
+		if err := errors.Join(n.ready(client)(ctx), n.enforced(ctx)); err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
 		}
 	}
 	return nil

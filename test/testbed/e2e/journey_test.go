@@ -46,6 +46,7 @@ func TestJourney(t *testing.T) {
 	s := stageOf(t, j.bed, named, w)
 	j.test(t, "sockets", func(t *testing.T) { testSockets(t, s) })
 	j.test(t, "router", func(t *testing.T) { testRouter(t, s) })
+	j.test(t, "network policies", func(t *testing.T) { testPolicies(t, s) })
 	j.test(t, "a node is lost and comes back", func(t *testing.T) { testNodeLost(t, s) })
 	j.destroy(named)
 	j.test(t, "deletion", func(t *testing.T) { testDeletions(t, j.bed) })
