@@ -149,13 +149,15 @@ func testHostile(t *testing.T, h Hosted, n network.Network, vm string) {
 			g.Expect(seen.VerifiesSources).To(BeTrue())
 			g.Expect(seen.VerifiesIPv6Sources).To(BeTrue())
 			g.Expect(seen.IPv6Routes).To(BeEmpty())
-			c, dialed := net.Dial("udp4", net.JoinHostPort(stranger.String(), "9"))
-			if err = errors.Join(seen.Isolates(), dialed); err != nil {
+			// A NetworkPolicy rejects what the edge sends. A connected socket would return that as an error.
+			c, listened := net.ListenPacket("udp4", ":0")
+			if err = errors.Join(seen.Isolates(), listened); err != nil {
 				return err
 			}
 			defer func() { _ = c.Close() }()
-			_, sent := c.Write([]byte(control))
-			_, err = c.Write([]byte(last))
+			to := &net.UDPAddr{IP: stranger.AsSlice(), Port: 9}
+			_, sent := c.WriteTo([]byte(control), to)
+			_, err = c.WriteTo([]byte(last), to)
 			return errors.Join(sent, err)
 		})).To(Succeed())
 		left, err := outside.Until(func(p []byte) bool { return bytes.HasSuffix(p, []byte(last)) })
