@@ -6,6 +6,7 @@ package network
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -104,4 +105,10 @@ func Shortened(name string, limit int) string {
 	sum := sha256.Sum256([]byte(name))
 	hash := hex.EncodeToString(sum[:4])
 	return strings.TrimRight(name[:limit-len(hash)-1], "-._") + "-" + hash
+}
+
+// IsMAC reports whether s is a MAC of six bytes as oooi writes it: in lower case with colons.
+func IsMAC(s string) bool {
+	mac, err := net.ParseMAC(s)
+	return err == nil && len(mac) == 6 && mac.String() == s
 }

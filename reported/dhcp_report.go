@@ -94,13 +94,13 @@ func (r DHCPReport) normalized() DHCPReport {
 func (r DHCPReport) validate() error {
 	all := slices.Clone(r.InUse)
 	for _, x := range r.Reserved {
-		if !isMAC(x.ReservedFor) {
+		if !network.IsMAC(x.ReservedFor) {
 			return errors.New("not a report: dhcp.reserved has an invalid MAC")
 		}
 		all = append(all, x.UsedAddress)
 	}
 	for _, x := range all {
-		if !x.Address.Is4() || x.MAC != "" && !isMAC(x.MAC) {
+		if !x.Address.Is4() || x.MAC != "" && !network.IsMAC(x.MAC) {
 			return errors.New("not a report: dhcp has an invalid IPv4 address or MAC")
 		}
 	}

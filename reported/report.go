@@ -148,12 +148,12 @@ func Read(b []byte) (EdgeReport, error) {
 		return EdgeReport{}, fmt.Errorf("not a report: no edge has the number %d", r.Edge)
 	}
 	for _, t := range slices.Concat(r.AddressesInUse, r.PeerHosts, r.VIPHosts) {
-		if !t.Address.Is4() || !isMAC(t.MAC) {
+		if !t.Address.Is4() || !network.IsMAC(t.MAC) {
 			return EdgeReport{}, errors.New("not a report: addressesInUse, peerHosts or vipHosts has an invalid IPv4 address or MAC")
 		}
 	}
 	for _, t := range r.DHCPServers {
-		if !t.Address.Is4() || t.MAC != "" && !isMAC(t.MAC) {
+		if !t.Address.Is4() || t.MAC != "" && !network.IsMAC(t.MAC) {
 			return EdgeReport{}, errors.New("not a report: dhcpServers has an invalid IPv4 address or MAC")
 		}
 	}
@@ -247,20 +247,6 @@ func oneLine(s string) string {
 }
 
 func phrase(s string) string { return strings.TrimSuffix(oneLine(s), ".") }
-
-// isMAC reports whether s is a MAC of six bytes in lower case with colons.
-func isMAC(s string) bool {
-	if len(s) != len("02:00:00:00:00:01") {
-		return false
-	}
-	for i := range len(s) {
-		hex := s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'f'
-		if i%3 == 2 && s[i] != ':' || i%3 < 2 && !hex {
-			return false
-		}
-	}
-	return true
-}
 
 // InUseByOthers returns a problem for each address of n that another host uses, and for each host with proxy ARP. On a
 // primary network, an address in use is an Error: the network is not served. Other addresses are ignored.

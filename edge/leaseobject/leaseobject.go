@@ -4,7 +4,6 @@ package leaseobject
 
 import (
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -71,7 +70,7 @@ func Read(o *coordinationv1.Lease) (network.Lease, error) {
 		Expires: o.Spec.RenewTime.Add(time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second).UTC().Truncate(time.Second),
 	}
 	switch holder := *o.Spec.HolderIdentity; {
-	case l.MAC != "" && !isMAC(l.MAC):
+	case l.MAC != "" && !network.IsMAC(l.MAC):
 		return blocked, nil
 	case l.MAC != "":
 	case holder == Declined:
@@ -82,10 +81,4 @@ func Read(o *coordinationv1.Lease) (network.Lease, error) {
 	}
 	l.LeaseTime = network.Duration(time.Duration(*o.Spec.LeaseDurationSeconds) * time.Second)
 	return l, nil
-}
-
-// isMAC reports whether s is a MAC of six bytes.
-func isMAC(s string) bool {
-	mac, err := net.ParseMAC(s)
-	return err == nil && len(mac) == 6
 }
