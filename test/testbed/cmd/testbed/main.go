@@ -32,7 +32,13 @@ func main() {
 		SilenceErrors:    true,
 	}
 	name := root.PersistentFlags().String("name", "tb", "name of the cluster")
-	root.AddCommand(buildCommand(), assetsCommand(), envoyCommand(), pluginsCommand(), konnectivityCommand(), netpoldCommand(), upCommand(name), downCommand(name), statusCommand(name),
+	root.AddCommand(buildCommand(),
+		pathCommand("assets", "a directory with etcd, kube-apiserver and kubectl, for KUBEBUILDER_ASSETS", build.EnvtestAssets),
+		pathCommand("envoy", "the path of an Envoy that runs on this machine, fetched where there is none", build.Envoy),
+		pathCommand("cni-plugins", "a directory with the CNI plugins that edges use", build.CNIPlugins),
+		pathCommand("konnectivity", "a directory with proxy-server and proxy-agent of apiserver-network-proxy", build.Konnectivity),
+		pathCommand("netpold", "the path of the program that enforces NetworkPolicies", build.Netpold),
+		upCommand(name), downCommand(name), statusCommand(name),
 		loadCommand(name), kubectlCommand(name), runCommand(name), nodeDownCommand(name), nodeUpCommand(name), hypershift.Command(name), worker.Command(name), olmCommand(name), measureCommand())
 	err := root.ExecuteContext(ctx)
 	var exit *exec.ExitError
@@ -59,75 +65,16 @@ func buildCommand() *cobra.Command {
 	}
 }
 
-func assetsCommand() *cobra.Command {
+// pathCommand prints the path that make returns, which it builds or fetches first.
+func pathCommand(name, short string, get func(context.Context, *progress.Log) (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use:   "assets",
-		Short: "Print a directory with etcd, kube-apiserver and kubectl, for KUBEBUILDER_ASSETS",
+		Use:   name,
+		Short: "Print " + short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := build.EnvtestAssets(cmd.Context(), progress.New(os.Stderr))
-			if err == nil {
-				fmt.Println(dir)
-			}
-			return err
-		},
-	}
-}
-
-func envoyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "envoy",
-		Short: "Print the path of an Envoy that runs on this machine, fetched where there is none",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := build.Envoy(cmd.Context(), progress.New(os.Stderr))
+			path, err := get(cmd.Context(), progress.New(os.Stderr))
 			if err == nil {
 				fmt.Println(path)
-			}
-			return err
-		},
-	}
-}
-
-func pluginsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "cni-plugins",
-		Short: "Print a directory with the CNI plugins that edges use",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := build.CNIPlugins(cmd.Context(), progress.New(os.Stderr))
-			if err == nil {
-				fmt.Println(dir)
-			}
-			return err
-		},
-	}
-}
-
-func netpoldCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "netpold",
-		Short: "Print the path of the program that enforces NetworkPolicies",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := build.Netpold(cmd.Context(), progress.New(os.Stderr))
-			if err == nil {
-				fmt.Println(path)
-			}
-			return err
-		},
-	}
-}
-
-func konnectivityCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "konnectivity",
-		Short: "Print a directory with proxy-server and proxy-agent of apiserver-network-proxy",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := build.Konnectivity(cmd.Context(), progress.New(os.Stderr))
-			if err == nil {
-				fmt.Println(dir)
 			}
 			return err
 		},
