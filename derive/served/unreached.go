@@ -27,8 +27,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		note(problem.RelaysUnreachable, problem.Args{"servers": {network.AddressList(relays)}}, network.KeyDHCPRelays)
 	}
 	serves := func(a netip.Addr) bool { // Edges serve the time at the service VIP only.
-		way := reach.FromVM(a)
-		return way != network.Unreachable && way != network.AtEdges || a == n.ServiceVIP && n.Runs(network.ServiceNTP)
+		return in.reached(reach, a) && reach.FromVM(a) != network.AtEdges || a == n.ServiceVIP && n.Runs(network.ServiceNTP)
 	}
 	if servers := network.Without(n.TimeServers(), serves); len(servers) > 0 {
 		cause, keys := problem.OnlyTimeServersUnreachable, []string{network.KeyNTPServers, network.KeyGateway, network.KeyServices}
@@ -40,26 +39,20 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	if !n.Primary {
 		return ps
 	}
-	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(missing(reach, servers)) == len(servers) {
+	booting := reach
+	booting.InHostedCluster = nil // Nodes resolve names before they join the networks of the hosted cluster.
+	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(in.missing(booting, servers)) == len(servers) {
 		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
-	var providers []string
-	for _, at := range in.ProviderHosts {
-		if reach.FromVM(at.Addr()) == network.AtEdges && !answers(n, at) {
-			providers = append(providers, at.String())
-		}
-	}
-	if len(providers) > 0 {
-		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": providers}, "spec.configuration.oauth"))
-	}
+	ps = append(ps, providersElsewhere(n, in, reach)...)
 	if !n.Runs(network.ServiceDNS) {
 		return ps
 	}
-	for _, a := range missing(reach, in.Apps.Addresses) {
+	for _, a := range in.missing(reach, in.Apps.Addresses) {
 		note(problem.AppsAddressUnreachable, problem.Args{"name": {in.Apps.Name}, "address": {a.String()}}, network.KeyAppsAddress, network.KeyGateway)
 	}
-	if records := missingRecords(reach, s.Settings.Records); len(records) > 0 {
+	if records := missingRecords(in, reach, s.Settings.Records); len(records) > 0 {
 		note(problem.RecordsUnreachable, problem.Args{"records": records}, network.KeyRecords, network.KeyGateway)
 	}
 	return ps
@@ -77,13 +70,32 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 				ofEdges = append(ofEdges, at.String())
 			}
 		case network.InCluster:
-			i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(at.Addr()) })
-			r := in.InHostedCluster[i]
+			r := in.inHostedCluster(at.Addr())
 			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fields...))
 		}
 	}
 	if len(ofEdges) > 0 {
 		ps = append(ps, n.Problem(problem.ImagesFromEdge, problem.Args{"hosts": ofEdges}, fields...))
+	}
+	return ps
+}
+
+// providersElsewhere returns problems about the addresses of identity providers that belong to edges, or that nodes look
+// for inside the hosted cluster. There, only a Service may be a provider.
+func providersElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
+	const field = "spec.configuration.oauth"
+	var ofEdges []string
+	for _, at := range in.ProviderHosts {
+		switch way := reach.FromVM(at.Addr()); {
+		case way == network.AtEdges && !answers(n, at):
+			ofEdges = append(ofEdges, at.String())
+		case way == network.InCluster && !in.reached(reach, at.Addr()):
+			r := in.inHostedCluster(at.Addr())
+			ps = append(ps, n.Problem(problem.IdentityProviderInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, field))
+		}
+	}
+	if len(ofEdges) > 0 {
+		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": ofEdges}, field))
 	}
 	return ps
 }
@@ -100,17 +112,33 @@ func answers(n network.Network, at netip.AddrPort) bool {
 	})
 }
 
-func missing(r network.Reach, all []netip.Addr) []netip.Addr {
-	return network.Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
+// reached reports whether VMs reach a host with address a. Inside the hosted cluster, that may be a Service. Nodes
+// route all other addresses there to pods, or to nothing.
+func (in Input) reached(r network.Reach, a netip.Addr) bool {
+	way := r.FromVM(a)
+	return way != network.Unreachable && (way != network.InCluster || in.inHostedCluster(a).OfServices)
+}
+
+// inHostedCluster returns the network inside the hosted cluster that contains a, or the zero value.
+func (in Input) inHostedCluster(a netip.Addr) network.ReservedDestination {
+	i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(a) })
+	if i < 0 {
+		return network.ReservedDestination{}
+	}
+	return in.InHostedCluster[i]
+}
+
+func (in Input) missing(r network.Reach, all []netip.Addr) []netip.Addr {
+	return network.Without(all, func(a netip.Addr) bool { return in.reached(r, a) })
 }
 
 // missingRecords returns the records, as "name=address", whose addresses VMs cannot reach: at most maxNamed of them,
 // sorted, and then the number of the others. 0.0.0.0 and 127.0.0.1 do not count: they block a name.
-func missingRecords(r network.Reach, records []network.Record) []string {
+func missingRecords(in Input, r network.Reach, records []network.Record) []string {
 	var out []string
 	for _, x := range records {
 		blocks := func(a netip.Addr) bool { return a.IsUnspecified() || a.IsLoopback() }
-		if len(x.Addresses) > 0 && len(missing(r, x.Addresses)) == len(x.Addresses) && !slices.ContainsFunc(x.Addresses, blocks) {
+		if len(x.Addresses) > 0 && len(in.missing(r, x.Addresses)) == len(x.Addresses) && !slices.ContainsFunc(x.Addresses, blocks) {
 			out = append(out, x.Name+"="+x.Addresses[0].String())
 		}
 	}
