@@ -82,6 +82,9 @@ func TestAddressesThatVMsReach(t *testing.T) {
 		NodePools: []string{"other", "workers"}, CIDR: netip.MustParsePrefix("10.50.0.0/24")})
 	in.InHostedCluster = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true, OfServices: true}}
 	_, problems := derived(in)
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.AddressOfService), HaveField("Keys", []string{network.KeyRecords}), WithTransform(message, ContainSubstring("172.31.0.1")))))
+	in.InHostedCluster[0].Prefix, in.Networks[0].Settings.Records[1].Addresses = netip.MustParsePrefix("172.30.0.0/16"), addressesOf("192.168.100.8")
+	_, problems = derived(in)
 	g.Expect(problems).To(BeEmpty())
 	in.Networks[1].NodePools = []string{"other"}
 	_, problems = derived(in)
@@ -113,7 +116,7 @@ func TestAddressesInHostedCluster(t *testing.T) {
 	causes := func(in given) (out []problem.Cause) {
 		_, problems := derived(in)
 		for _, p := range problems {
-			if slices.Contains(append(all, problem.NameServersUnreachable), p.Cause) {
+			if slices.Contains(append(all, problem.NameServersUnreachable, problem.AddressOfService), p.Cause) {
 				out = append(out, p.Cause)
 			}
 		}
@@ -126,7 +129,8 @@ func TestAddressesInHostedCluster(t *testing.T) {
 			return in
 		}
 		g.Expect(causes(behind(at("10.133.0.5")))).To(ConsistOf(all))
-		g.Expect(causes(behind(at("172.31.0.5")))).To(BeEmpty())
+		hint := problem.AddressOfService
+		g.Expect(causes(behind(at("172.31.0.5")))).To(Equal([]problem.Cause{hint, hint, hint, hint}))
 		for _, a := range []string{"10.133.0.5", "172.31.0.5"} {
 			g.Expect(len(causes(behind(resolving(a)))) == 0).To(Equal(gateway.IsValid()), a)
 		}

@@ -15,6 +15,8 @@ import (
 // maxNamed is the maximum number of records that a problem names.
 const maxNamed = 5
 
+const fieldOAuth = "spec.configuration.oauth"
+
 // unreached returns the problems of n, the network of s.
 func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
 	var ps problem.Problems
@@ -36,6 +38,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		}
 		note(cause, problem.Args{"servers": {network.AddressList(servers)}}, keys...)
 	}
+	ps = append(ps, amongServices(n, s, in, reach)...)
 	if !n.Primary {
 		return ps
 	}
@@ -55,6 +58,40 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	if records := missingRecords(in, reach, s.Settings.Records); len(records) > 0 {
 		note(problem.RecordsUnreachable, problem.Args{"records": records}, network.KeyRecords, network.KeyGateway)
 	}
+	return ps
+}
+
+// amongServices returns a hint for each key with addresses in the network of Services of the hosted cluster. A Service
+// may have them, but no other host.
+func amongServices(n network.Network, s network.NetworkRequest, in Input, reach network.Reach) (ps problem.Problems) {
+	note := func(key string, all ...netip.Addr) {
+		all = network.Without(all, func(a netip.Addr) bool { return reach.FromVM(a) != network.InCluster || !in.reached(reach, a) })
+		if len(all) == 0 {
+			return
+		}
+		slices.SortFunc(all, netip.Addr.Compare)
+		all = slices.Compact(all)
+		r := in.inHostedCluster(all[0])
+		args := problem.Args{"addresses": {network.AddressList(all[:min(len(all), maxNamed)])}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}
+		ps = append(ps, n.Problem(problem.AddressOfService, args, key))
+	}
+	note(network.KeyNTPServers, n.DHCP.NTPServers...)
+	if !n.Primary {
+		return ps
+	}
+	if n.Runs(network.ServiceDNS) {
+		var records []netip.Addr
+		for _, r := range s.Settings.Records {
+			records = append(records, r.Addresses...)
+		}
+		note(network.KeyAppsAddress, in.Apps.Addresses...)
+		note(network.KeyRecords, records...)
+	}
+	var providers []netip.Addr
+	for _, at := range in.ProviderHosts {
+		providers = append(providers, at.Addr())
+	}
+	note(fieldOAuth, providers...)
 	return ps
 }
 
@@ -83,7 +120,6 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 // providersElsewhere returns problems about the addresses of identity providers that belong to edges, or that nodes look
 // for inside the hosted cluster. There, only a Service may be a provider.
 func providersElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
-	const field = "spec.configuration.oauth"
 	var ofEdges []string
 	for _, at := range in.ProviderHosts {
 		switch way := reach.FromVM(at.Addr()); {
@@ -91,11 +127,11 @@ func providersElsewhere(n network.Network, in Input, reach network.Reach) (ps pr
 			ofEdges = append(ofEdges, at.String())
 		case way == network.InCluster && !in.reached(reach, at.Addr()):
 			r := in.inHostedCluster(at.Addr())
-			ps = append(ps, n.Problem(problem.IdentityProviderInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, field))
+			ps = append(ps, n.Problem(problem.IdentityProviderInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fieldOAuth))
 		}
 	}
 	if len(ofEdges) > 0 {
-		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": ofEdges}, field))
+		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": ofEdges}, fieldOAuth))
 	}
 	return ps
 }
