@@ -45,6 +45,7 @@ import (
 //  12. The management cluster gets access to the destinations that the user opens, directly and through the hosted cluster's
 //     load balancers (package opened).
 //  13. A plan that a ConfigMap cannot hold is refused (finish.go).
+//  14. Unless the plan is refused, each network that another hosted cluster uses, too, gets a problem (sharing.go).
 //
 // Derive is total and has no other inputs: equal arguments, in any order, give equal decisions. If last is the plan
 // that Derive returned before, Derive returns the same plan. It does not change its arguments.
@@ -67,7 +68,11 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	if !boots {
 		ofKept = unconfined(ofKept)
 	}
-	return Decision{draft: draft, Problems: slices.Concat(ofKept, ofMoved, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
+	d := Decision{draft: draft, Problems: slices.Concat(ofKept, ofMoved, ofPinned, ofTaken, ofNetworks, ofAccess, ofBalanced, ofSize)}
+	if d.Problems.Blocking() {
+		return d
+	}
+	return d.With(sharing(draft, others)...)
 }
 
 // decideWanted decides the requested networks that in.LeftOut does not name. It retains networks in force that are

@@ -35,3 +35,6 @@ func AnsweringOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) n
 func Stale(f network.Facts, last network.Plan) problem.Problems {
 	return stale(served.Input{Facts: f}, last)
 }
+
+// Sharing returns the problems of networks that others use, too.
+func Sharing(p network.Plan, others []OtherCluster) problem.Problems { return sharing(p, others) }

@@ -66,9 +66,9 @@ func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && getsOffersFrom(n, u)
 }
 
-// Sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another
+// sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another
 // cluster answers VMs of this one.
-func Sharing(p network.Plan, others []OtherCluster) problem.Problems {
+func sharing(p network.Plan, others []OtherCluster) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
 		by := namesOf(others, func(u OtherCluster) bool { return getsOffersFrom(n, u) })

@@ -272,6 +272,21 @@ func TestNewcomerTakesNoClients(t *testing.T) {
 	NewWithT(t).Expect(derive.AnsweringOwnVMs(first, []derive.OtherCluster{u}, first)).To(Equal(answeringOwn(first)))
 }
 
+// TestSharedNetworkIsReported: a plan says that another cluster uses its network, too. A refused plan says only why it is refused.
+func TestSharedNetworkIsReported(t *testing.T) {
+	g := NewWithT(t)
+	in := asking(1, network.NetworkRequest{Attachment: vlan, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")})
+	causes := func(wants network.Plan) (out []problem.Cause) {
+		u := derive.OtherCluster{Name: "clusters/blue", Older: true, On: []network.Attachment{vlan}, Wants: wants}
+		for _, p := range derive.Derive(in.Request, in.Facts, network.Plan{}, []derive.OtherCluster{u}).Problems {
+			out = append(out, p.Cause)
+		}
+		return out
+	}
+	g.Expect(causes(network.Plan{})).To(HaveExactElements(problem.SharedNetworkDivided))
+	g.Expect(causes(tenant(2, 10, 99))).To(HaveExactElements(problem.SharedAddresses))
+}
+
 // TestSecondaryYields: a secondary network is left out, and the others are served.
 func TestSecondaryYields(t *testing.T) {
 	g := NewWithT(t)

@@ -2,6 +2,7 @@ package derive_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -79,8 +80,11 @@ func TestAddressesThatVMsReach(t *testing.T) {
 		{Name: "blocked.example.com", Addresses: addressesOf("0.0.0.0")}, {Name: "host.example.com", Addresses: addressesOf("192.168.100.9")}}})
 	in.Networks = append(in.Networks, network.NetworkRequest{Attachment: network.Attachment{Namespace: "a", Name: "storage"},
 		NodePools: []string{"other", "workers"}, CIDR: netip.MustParsePrefix("10.50.0.0/24")})
-	in.InHostedCluster = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true}}
+	in.InHostedCluster = []network.ReservedDestination{{What: "Services", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true, OfServices: true}}
 	_, problems := derived(in)
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.AddressOfService), HaveField("Keys", []string{network.KeyRecords}), WithTransform(message, ContainSubstring("172.31.0.1")))))
+	in.InHostedCluster[0].Prefix, in.Networks[0].Settings.Records[1].Addresses = netip.MustParsePrefix("172.30.0.0/16"), addressesOf("192.168.100.8")
+	_, problems = derived(in)
 	g.Expect(problems).To(BeEmpty())
 	in.Networks[1].NodePools = []string{"other"}
 	_, problems = derived(in)
@@ -88,6 +92,49 @@ func TestAddressesThatVMsReach(t *testing.T) {
 	in.Networks[0].UnservedNetworks = true
 	_, problems = derived(in)
 	g.Expect(problems).To(BeEmpty(), "nothing is known of another network")
+}
+
+// TestAddressesInHostedCluster: nodes route addresses in the networks of their own cluster into it, even if they have a gateway. So they reach
+// no host there. But a Service may have an address in the network of Services. Nodes resolve names before they have these networks.
+func TestAddressesInHostedCluster(t *testing.T) {
+	at := func(a string) given {
+		in := isolated(network.Settings{NTPServers: addressesOf(a), Records: []network.Record{{Name: "registry.example.com", Addresses: addressesOf(a)}}})
+		in.Apps = network.Record{Name: "*.apps.blue.example.com", Addresses: addressesOf(a)}
+		in.ProviderHosts = []netip.AddrPort{netip.MustParseAddrPort(a + ":443")}
+		in.InHostedCluster = []network.ReservedDestination{{What: "the pod network", Prefix: netip.MustParsePrefix("10.132.0.0/14"), Required: true},
+			{What: "the Service network", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true, OfServices: true}}
+		return in
+	}
+	resolving := func(a string) given {
+		in := at("192.168.100.9")
+		in.Networks[0].Settings = network.Settings{Services: []network.Service{network.ServiceDHCP, network.ServiceProxy},
+			Upstreams: &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort(a + ":53")}}}
+		in.Apps, in.ProviderHosts = network.Record{}, nil
+		return in
+	}
+	all := []problem.Cause{problem.TimeServersUnreachable, problem.IdentityProviderInHostedCluster, problem.AppsAddressUnreachable, problem.RecordsUnreachable}
+	causes := func(in given) (out []problem.Cause) {
+		_, problems := derived(in)
+		for _, p := range problems {
+			if slices.Contains(append(all, problem.NameServersUnreachable, problem.AddressOfService), p.Cause) {
+				out = append(out, p.Cause)
+			}
+		}
+		return out
+	}
+	for _, gateway := range []netip.Addr{{}, netip.MustParseAddr("192.168.100.1")} {
+		g := NewWithT(t)
+		behind := func(in given) given {
+			in.Networks[0].Gateway = gateway
+			return in
+		}
+		g.Expect(causes(behind(at("10.133.0.5")))).To(ConsistOf(all))
+		hint := problem.AddressOfService
+		g.Expect(causes(behind(at("172.31.0.5")))).To(Equal([]problem.Cause{hint, hint, hint, hint}))
+		for _, a := range []string{"10.133.0.5", "172.31.0.5"} {
+			g.Expect(len(causes(behind(resolving(a)))) == 0).To(Equal(gateway.IsValid()), a)
+		}
+	}
 }
 
 // TestUpstreamOnTheNetwork: a DNS server on the network belongs to the user. It needs no permission, and reserved destinations of the

@@ -45,7 +45,11 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 		return "(spec.networking." + name + ")"
 	}
 	add("the pod network "+field("clusterNetwork", len(hc.Spec.Networking.ClusterNetwork)), objects.PodNetworks(hc)...)
+	ofPods := len(out)
 	add("the Service network "+field("serviceNetwork", len(hc.Spec.Networking.ServiceNetwork)), objects.ServiceNetworks(hc)...)
+	for i := range out[ofPods:] {
+		out[ofPods+i].OfServices = true
+	}
 	if !objects.UsesOVN(hc) {
 		return out
 	}

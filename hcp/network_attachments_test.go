@@ -117,6 +117,55 @@ func TestUnknownNADOfAnotherNamespace(t *testing.T) {
 	g.Expect(problems.Blocking()).To(BeFalse())
 }
 
+// TestNetworkThatOVNRefuses: OVN-Kubernetes identifies a network by the name in spec.config, and refuses a NAD that defines the network of an
+// older NAD in another way. No VM and no edge starts there. The network of the older NAD is served.
+func TestNetworkThatOVNRefuses(t *testing.T) {
+	config := func(name, further string) string {
+		return `{"name":"physnet","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/` + name + `"` + further + `}`
+	}
+	for name, c := range map[string]struct {
+		ours, theirs, setting string
+		younger, runs         bool
+	}{
+		"another VLAN":                  {ours: `,"vlanID":200`, theirs: `,"vlanID":100`, setting: "vlanID"},
+		"a VLAN, and none":              {ours: `,"vlanID":200`, setting: "vlanID"},
+		"another MTU":                   {ours: `,"mtu":9000`, setting: "mtu"},
+		"another physical network":      {ours: `,"vlanID":200,"physicalNetworkName":"b"`, theirs: `,"vlanID":200`, setting: "physicalNetworkName"},
+		"another topology":              {ours: `,"topology":"layer2"`, setting: "topology"},
+		"one with addresses":            {theirs: `,"subnets":"10.0.0.0/24"`, setting: "subnets"},
+		"the other is younger":          {ours: `,"vlanID":200`, theirs: `,"vlanID":100`, younger: true},
+		"VMs are on it":                 {ours: `,"vlanID":200`, theirs: `,"vlanID":100`, setting: "vlanID", runs: true},
+		"equal":                         {ours: `,"vlanID":200,"mtu":0`, theirs: `,"vlanID":200,"subnets":""`},
+		"a name of its own":             {ours: `,"vlanID":200,"name":"tenant","physicalNetworkName":"physnet"`, theirs: `,"vlanID":100`},
+		"one that OVN-Kubernetes skips": {ours: `,"vlanID":200`, theirs: `,"vlanID":100,"netAttachDefName":"clusters/third"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			ours, theirs := &o.NetworkAttachmentDefinitions[0], *o.NetworkAttachmentDefinitions[0].DeepCopy()
+			theirs.Name = "vlan300"
+			ours.Spec.Config, theirs.Spec.Config = config("vlan100", c.ours), config("vlan300", c.theirs)
+			ours.CreationTimestamp, theirs.CreationTimestamp = metav1.Unix(2000, 0), metav1.Unix(1000, 0)
+			if c.younger {
+				theirs.CreationTimestamp = metav1.Unix(3000, 0)
+			}
+			if !c.runs {
+				o.VMs = nil
+			}
+			o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, theirs)
+			request, problems := translated(o)
+			refused := c.setting != "" && !c.runs
+			g.Expect(hasError(problems)).To(Equal(refused), "%v", problems)
+			g.Expect(len(request.Networks) == 0).To(Equal(refused))
+			found := causesOf(problems, problem.OVNNetworkContradicted)
+			g.Expect(len(found) > 0).To(Equal(c.setting != ""))
+			if c.setting != "" {
+				g.Expect(found).To(HaveLen(1))
+				g.Expect(message(found[0])).To(ContainSubstring("clusters/vlan100 and clusters/vlan300 define network physnet of OVN-Kubernetes with different values of " + c.setting))
+			}
+		})
+	}
+}
+
 // TestTwoNADsOfOneNetwork checks that only one of them is served. Otherwise two DHCP
 // servers would answer each VM.
 func TestTwoNADsOfOneNetwork(t *testing.T) {

@@ -2,6 +2,7 @@ package hcp_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -90,6 +91,54 @@ func TestInvalidNetworkNames(t *testing.T) {
 			g.Expect(hasError(problems)).To(BeTrue())
 			g.Expect(problems.BySeverity()[0].Reason).To(Equal(problem.NetworkMissing))
 			g.Expect(message(problems.BySeverity()[0])).To(And(ContainSubstring(words), ContainSubstring("[namespace]/[name]")))
+		})
+	}
+}
+
+// TestNodePoolMovesToAnotherNetwork: until the VMs of a NodePool are replaced, its old network is served. Nodes there do not reach the new ones.
+func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
+	moved := func(o *hcp.Objects, nad, vlan string) {
+		secondPool(o, false)
+		o.NodePools = o.NodePools[:1]
+		o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/" + nad
+		annotate(o, "cidr", "192.168.200.0/24")
+		added := &o.NetworkAttachmentDefinitions[1]
+		added.Name, added.Spec.Config = nad, strings.ReplaceAll(o.NetworkAttachmentDefinitions[0].Spec.Config, "100", vlan)
+	}
+	gateways := func(o *hcp.Objects) { annotate(o, "gateway", "192.168.100.1") }
+	for name, c := range map[string]struct {
+		before, change func(*hcp.Objects)
+		cause          problem.Cause
+	}{
+		"to another VLAN": {change: func(o *hcp.Objects) { moved(o, "vlan200", "200") }, cause: problem.NodesOnSeparateNetworks},
+		"to another VLAN by routers": {before: gateways, cause: problem.NodesBehindGateways, change: func(o *hcp.Objects) {
+			moved(o, "vlan200", "200")
+			annotate(o, "gateway", "192.168.200.1")
+		}},
+		"to another NAD of the VLAN": {change: func(o *hcp.Objects) { moved(o, "renamed", "100") }},
+		"when no VM is left":         {change: func(o *hcp.Objects) { moved(o, "vlan200", "200"); o.VMs = nil }},
+		"to the pod network": {cause: problem.NodesOnSeparateNetworks, change: func(o *hcp.Objects) {
+			yes := true
+			o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork, o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = &yes, nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			if c.before != nil {
+				c.before(&o)
+			}
+			last, _ := plan(o)
+			c.change(&o)
+			request, facts := hcp.Translate(o, last)
+			p, _ := after(given{request, facts}, last)
+			serves := slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Name == "clusters.vlan100" })
+			g.Expect(serves).To(Equal(len(o.VMs) > 0))
+			found := causesOf(facts.Problems, problem.NodesOnSeparateNetworks, problem.NodesBehindGateways)
+			if c.cause == "" {
+				g.Expect(found).To(BeEmpty())
+				return
+			}
+			g.Expect(found).To(HaveExactElements(HaveField("Cause", c.cause)))
 		})
 	}
 }

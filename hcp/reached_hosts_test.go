@@ -152,9 +152,9 @@ func TestWhatNodesReach(t *testing.T) {
 		"an identity provider outside":                                 {given: []change{openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"an identity provider at an address outside":                   {given: []change{openID("https://10.20.0.5")}, want: []string{login + "10.20.0.5"}},
 		"an identity provider outside, with plain HTTP":                {given: []change{openID("http://keycloak.corp.example:8080")}, want: []string{login + "keycloak.corp.example:8080"}},
-		"an identity provider inside the Service network":              {given: []change{openID("https://172.31.9.9:8443")}},
-		"an identity provider inside the Service network by default":   {given: []change{openID("https://172.31.9.9:8443"), defaultNetworks}},
-		"an identity provider inside the pod network by default":       {given: []change{openID("https://10.133.9.9:8443"), defaultNetworks}},
+		"an identity provider inside the Service network":              {given: []change{openID("https://172.31.9.9:8443")}, want: []string{"Info AddressConflict"}},
+		"an identity provider inside the Service network by default":   {given: []change{openID("https://172.31.9.9:8443"), defaultNetworks}, want: []string{"Info AddressConflict"}},
+		"an identity provider inside the pod network by default":       {given: []change{openID("https://10.133.9.9:8443"), defaultNetworks}, want: []string{login + "10.133.9.9:8443"}},
 		"the hosted cluster's own registries, for imports":             {given: []change{imports("image-registry.openshift-image-registry.svc:5000", "default-route-openshift-image-registry.apps.blue.example.com")}},
 
 		"allowed-hosts with a host in the ingress":             {given: []change{openID(apps), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")}, want: []string{login + "keycloak.apps.blue.example.com:443"}},

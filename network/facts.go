@@ -57,7 +57,7 @@ type ReservedDestination struct {
 	// What describes the destination in messages: "the resolver", "node worker-1".
 	What   string       `json:"what"`
 	Prefix netip.Prefix `json:"prefix"`
-	// OfServices is true for the network of the management cluster's Services.
+	// OfServices is true for a network of Services.
 	OfServices bool `json:"-"`
 	// OfIngress is true for a virtual IP of the management cluster's ingress.
 	OfIngress bool `json:"-"`

@@ -112,7 +112,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	// Reports of edges are problems at most. They never change the plan.
 	d.Rollouts = w.roll(plan, release, now)
 	d.Leading = w.leads(plan)
-	d.Problems = slices.Concat(d.Problems, derive.Sharing(plan, w.Others), w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.updatePending(d.Rollouts), d.Leading.Problems)
+	d.Problems = slices.Concat(d.Problems, w.reportedInUse(plan, now), w.reportedByEdges(plan, d.Rollouts), w.updatePending(d.Rollouts), d.Leading.Problems)
 	d.Desired = objectsOf(w, plan, d.Rollouts)
 	d.Disruptions = disruptions(w, d)
 	d.Again = w.resync(d, now)

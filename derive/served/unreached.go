@@ -15,6 +15,8 @@ import (
 // maxNamed is the maximum number of records that a problem names.
 const maxNamed = 5
 
+const fieldOAuth = "spec.configuration.oauth"
+
 // unreached returns the problems of n, the network of s.
 func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Problems {
 	var ps problem.Problems
@@ -27,8 +29,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		note(problem.RelaysUnreachable, problem.Args{"servers": {network.AddressList(relays)}}, network.KeyDHCPRelays)
 	}
 	serves := func(a netip.Addr) bool { // Edges serve the time at the service VIP only.
-		way := reach.FromVM(a)
-		return way != network.Unreachable && way != network.AtEdges || a == n.ServiceVIP && n.Runs(network.ServiceNTP)
+		return in.reached(reach, a) && reach.FromVM(a) != network.AtEdges || a == n.ServiceVIP && n.Runs(network.ServiceNTP)
 	}
 	if servers := network.Without(n.TimeServers(), serves); len(servers) > 0 {
 		cause, keys := problem.OnlyTimeServersUnreachable, []string{network.KeyNTPServers, network.KeyGateway, network.KeyServices}
@@ -37,31 +38,60 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		}
 		note(cause, problem.Args{"servers": {network.AddressList(servers)}}, keys...)
 	}
+	ps = append(ps, amongServices(n, s, in, reach)...)
 	if !n.Primary {
 		return ps
 	}
-	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(missing(reach, servers)) == len(servers) {
+	booting := reach
+	booting.InHostedCluster = nil // Nodes resolve names before they join the networks of the hosted cluster.
+	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(in.missing(booting, servers)) == len(servers) {
 		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
-	var providers []string
-	for _, at := range in.ProviderHosts {
-		if reach.FromVM(at.Addr()) == network.AtEdges && !answers(n, at) {
-			providers = append(providers, at.String())
-		}
-	}
-	if len(providers) > 0 {
-		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": providers}, "spec.configuration.oauth"))
-	}
+	ps = append(ps, providersElsewhere(n, in, reach)...)
 	if !n.Runs(network.ServiceDNS) {
 		return ps
 	}
-	for _, a := range missing(reach, in.Apps.Addresses) {
+	for _, a := range in.missing(reach, in.Apps.Addresses) {
 		note(problem.AppsAddressUnreachable, problem.Args{"name": {in.Apps.Name}, "address": {a.String()}}, network.KeyAppsAddress, network.KeyGateway)
 	}
-	if records := missingRecords(reach, s.Settings.Records); len(records) > 0 {
+	if records := missingRecords(in, reach, s.Settings.Records); len(records) > 0 {
 		note(problem.RecordsUnreachable, problem.Args{"records": records}, network.KeyRecords, network.KeyGateway)
 	}
+	return ps
+}
+
+// amongServices returns a hint for each key with addresses in the network of Services of the hosted cluster. A Service
+// may have them, but no other host.
+func amongServices(n network.Network, s network.NetworkRequest, in Input, reach network.Reach) (ps problem.Problems) {
+	note := func(key string, all ...netip.Addr) {
+		all = network.Without(all, func(a netip.Addr) bool { return reach.FromVM(a) != network.InCluster || !in.reached(reach, a) })
+		if len(all) == 0 {
+			return
+		}
+		slices.SortFunc(all, netip.Addr.Compare)
+		all = slices.Compact(all)
+		r := in.inHostedCluster(all[0])
+		args := problem.Args{"addresses": {network.AddressList(all[:min(len(all), maxNamed)])}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}
+		ps = append(ps, n.Problem(problem.AddressOfService, args, key))
+	}
+	note(network.KeyNTPServers, n.DHCP.NTPServers...)
+	if !n.Primary {
+		return ps
+	}
+	if n.Runs(network.ServiceDNS) {
+		var records []netip.Addr
+		for _, r := range s.Settings.Records {
+			records = append(records, r.Addresses...)
+		}
+		note(network.KeyAppsAddress, in.Apps.Addresses...)
+		note(network.KeyRecords, records...)
+	}
+	var providers []netip.Addr
+	for _, at := range in.ProviderHosts {
+		providers = append(providers, at.Addr())
+	}
+	note(fieldOAuth, providers...)
 	return ps
 }
 
@@ -77,13 +107,31 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 				ofEdges = append(ofEdges, at.String())
 			}
 		case network.InCluster:
-			i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(at.Addr()) })
-			r := in.InHostedCluster[i]
+			r := in.inHostedCluster(at.Addr())
 			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fields...))
 		}
 	}
 	if len(ofEdges) > 0 {
 		ps = append(ps, n.Problem(problem.ImagesFromEdge, problem.Args{"hosts": ofEdges}, fields...))
+	}
+	return ps
+}
+
+// providersElsewhere returns problems about the addresses of identity providers that belong to edges, or that nodes look
+// for inside the hosted cluster. There, only a Service may be a provider.
+func providersElsewhere(n network.Network, in Input, reach network.Reach) (ps problem.Problems) {
+	var ofEdges []string
+	for _, at := range in.ProviderHosts {
+		switch way := reach.FromVM(at.Addr()); {
+		case way == network.AtEdges && !answers(n, at):
+			ofEdges = append(ofEdges, at.String())
+		case way == network.InCluster && !in.reached(reach, at.Addr()):
+			r := in.inHostedCluster(at.Addr())
+			ps = append(ps, n.Problem(problem.IdentityProviderInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fieldOAuth))
+		}
+	}
+	if len(ofEdges) > 0 {
+		ps = append(ps, n.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": ofEdges}, fieldOAuth))
 	}
 	return ps
 }
@@ -100,17 +148,33 @@ func answers(n network.Network, at netip.AddrPort) bool {
 	})
 }
 
-func missing(r network.Reach, all []netip.Addr) []netip.Addr {
-	return network.Without(all, func(a netip.Addr) bool { return r.FromVM(a) != network.Unreachable })
+// reached reports whether VMs reach a host with address a. Inside the hosted cluster, that may be a Service. Nodes
+// route all other addresses there to pods, or to nothing.
+func (in Input) reached(r network.Reach, a netip.Addr) bool {
+	way := r.FromVM(a)
+	return way != network.Unreachable && (way != network.InCluster || in.inHostedCluster(a).OfServices)
+}
+
+// inHostedCluster returns the network inside the hosted cluster that contains a, or the zero value.
+func (in Input) inHostedCluster(a netip.Addr) network.ReservedDestination {
+	i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(a) })
+	if i < 0 {
+		return network.ReservedDestination{}
+	}
+	return in.InHostedCluster[i]
+}
+
+func (in Input) missing(r network.Reach, all []netip.Addr) []netip.Addr {
+	return network.Without(all, func(a netip.Addr) bool { return in.reached(r, a) })
 }
 
 // missingRecords returns the records, as "name=address", whose addresses VMs cannot reach: at most maxNamed of them,
 // sorted, and then the number of the others. 0.0.0.0 and 127.0.0.1 do not count: they block a name.
-func missingRecords(r network.Reach, records []network.Record) []string {
+func missingRecords(in Input, r network.Reach, records []network.Record) []string {
 	var out []string
 	for _, x := range records {
 		blocks := func(a netip.Addr) bool { return a.IsUnspecified() || a.IsLoopback() }
-		if len(x.Addresses) > 0 && len(missing(r, x.Addresses)) == len(x.Addresses) && !slices.ContainsFunc(x.Addresses, blocks) {
+		if len(x.Addresses) > 0 && len(in.missing(r, x.Addresses)) == len(x.Addresses) && !slices.ContainsFunc(x.Addresses, blocks) {
 			out = append(out, x.Name+"="+x.Addresses[0].String())
 		}
 	}

@@ -4,6 +4,7 @@ package nad
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/cldmnky/oooi/network"
 )
@@ -32,6 +33,43 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 			name = physical
 		}
 		return on("localnet", name)
+	}
+	return ""
+}
+
+// An OVNNetwork is what a NetworkAttachmentDefinition says about a network of OVN-Kubernetes. NADs with the same Name
+// define one network. OVN-Kubernetes refuses each NAD whose other values differ from those of the first one, and then
+// no pod starts with it (syncNAD in go-controller/pkg/networkmanager/nad_controller.go, and canReconcile in
+// pkg/util/multi_network.go). The keys that Attach refuses are left out.
+type OVNNetwork struct {
+	Name   string
+	values [len(ovnKeys)]any
+}
+
+var ovnKeys = [...]string{"topology", "vlanID", "mtu", "physicalNetworkName", "allowPersistentIPs", "subnets"}
+
+// OVNNetworkOf returns the network of o. ok is false if OVN-Kubernetes does not provide it, or ignores o.
+func OVNNetworkOf(o Object) (n OVNNetwork, ok bool) {
+	plugins, conf, err := parse(o.Config)
+	if err != nil || text(plugins[0]["type"]) != typeOVN || text(valueOf(plugins[0], "netAttachDefName")) != o.Namespace+"/"+o.Name {
+		return n, false
+	}
+	n.Name = text(valueOf(conf, "name"))
+	for i, key := range ovnKeys {
+		v := valueOf(plugins[0], key)
+		if v != "" && v != 0.0 && v != false {
+			n.values[i] = v
+		}
+	}
+	return n, true
+}
+
+// Differs returns the first key in which n and other, of the same Name, differ, or "".
+func (n OVNNetwork) Differs(other OVNNetwork) string {
+	for i, key := range ovnKeys {
+		if !reflect.DeepEqual(n.values[i], other.values[i]) {
+			return key
+		}
 	}
 	return ""
 }

@@ -4,6 +4,7 @@
 package networks
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	out := nad.RulesOut(object, o.nodes)
+	out := cmp.Or(nad.RulesOut(object, o.nodes), contradicted(o, found))
 	if out == nil && !patched(o, r) {
 		if out = nad.CutsOff(object); out != nil && !r.Primary {
 			out.Severity = problem.SeverityInfo // Nodes boot without it.
@@ -60,6 +61,24 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 		problems = append(problems, out.Warning()) // VMs already use the network, or can use it.
 	}
 	return a, append(problems, nad.Limits(object)...)
+}
+
+// contradicted returns the problem that OVN-Kubernetes refuses found, because an older NAD defines its network in another
+// way. Otherwise it returns nil.
+func contradicted(o indexed, found nadv1.NetworkAttachmentDefinition) *problem.Problem {
+	ours, isOVN := nad.OVNNetworkOf(nadObject(found))
+	if !isOVN {
+		return nil
+	}
+	by := o.firstOfOVN()[ours.Name]
+	theirs, _ := nad.OVNNetworkOf(nadObject(by))
+	key := ours.Differs(theirs)
+	if key == "" {
+		return nil
+	}
+	p := nad.Problem(problem.OVNNetworkContradicted, network.Attachment{Namespace: found.Namespace, Name: found.Name},
+		problem.Args{"otherNAD": {by.Namespace + "/" + by.Name}, "name": {ours.Name}, "setting": {key}})
+	return &p
 }
 
 // patched reports whether the user patches VMs of r, which may connect them in another way than HyperShift does.

@@ -4,6 +4,8 @@
 package networks
 
 import (
+	"sync"
+
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
@@ -21,7 +23,9 @@ type indexed struct {
 	// first has, for each network, the NodePools that list it first, in the order of the objects.
 	first map[network.Attachment][]*hyperv1.NodePool
 	// attached are the networks on which some VM certainly has an interface.
-	attached        map[network.Attachment]bool
+	attached map[network.Attachment]bool
+	// firstOfOVN returns the oldest NAD of each network of OVN-Kubernetes, by the network's name.
+	firstOfOVN      func() map[string]nadv1.NetworkAttachmentDefinition
 	nodes           nad.Nodes
 	isolates, shown bool
 }
@@ -29,6 +33,16 @@ type indexed struct {
 func index(o objects.Objects) indexed {
 	x := indexed{Objects: o, nads: map[network.Attachment]nadv1.NetworkAttachmentDefinition{}, byName: map[string]*hyperv1.NodePool{},
 		first: map[network.Attachment][]*hyperv1.NodePool{}, attached: map[network.Attachment]bool{}, nodes: nodesForEdges(o)}
+	x.firstOfOVN = sync.OnceValue(func() map[string]nadv1.NetworkAttachmentDefinition {
+		out := map[string]nadv1.NetworkAttachmentDefinition{}
+		for _, n := range o.NetworkAttachmentDefinitions {
+			of, isOVN := nad.OVNNetworkOf(nadObject(n))
+			if first, known := out[of.Name]; isOVN && (!known || objects.Older(&n, &first)) {
+				out[of.Name] = n
+			}
+		}
+		return out
+	})
 	x.isolates, x.shown = o.Management.Isolates(o.Nodes)
 	for _, n := range o.NetworkAttachmentDefinitions {
 		if a := (network.Attachment{Namespace: n.Namespace, Name: n.Name}); x.nads[a].Name == "" {

@@ -12,19 +12,32 @@ import (
 // podNetwork is the network of VMs that have the default pod network.
 const podNetwork = "the pod network"
 
-// separate returns a problem if nodes boot from different networks: from several of requested, or from these and the
-// pod network. The problem is a hint if each network in requested has a gateway, which may route between them.
-// NodePools without VMs do not count.
-func separate(o indexed, requested []network.NetworkRequest) problem.Problems {
-	var from []network.NetworkRequest
+// separate returns a problem if nodes boot from different networks: from several of requested, from these and the pod
+// network, or from these and a network of last, the plan in force, until no VM boots from it. The problem is a hint if
+// each of these networks has a gateway, which may route between them. NodePools without VMs do not count.
+func separate(o indexed, requested []network.NetworkRequest, last network.Plan) problem.Problems {
+	var from []network.Attachment
 	var nodePools, names []string
-	for _, s := range requested {
-		if !s.Primary || s.VMs == 0 {
-			continue
+	cause := problem.NodesBehindGateways
+	add := func(a network.Attachment, pools []string, gateway bool) {
+		nodePools = append(nodePools, pools...)
+		if slices.ContainsFunc(from, a.SameNetwork) {
+			return
 		}
-		nodePools = append(nodePools, s.NodePools...)
-		if !slices.ContainsFunc(from, func(x network.NetworkRequest) bool { return x.Attachment.SameNetwork(s.Attachment) }) {
-			from, names = append(from, s), append(names, s.Attachment.String())
+		from, names = append(from, a), append(names, a.String())
+		if !gateway {
+			cause = problem.NodesOnSeparateNetworks
+		}
+	}
+	for _, s := range requested {
+		if s.Primary && s.VMs > 0 {
+			add(s.Attachment, s.NodePools, s.Gateway.IsValid())
+		}
+	}
+	booted := BootedFrom(o.Objects, last)
+	for _, n := range last.Networks {
+		if n.Primary && slices.Contains(booted, n.Name) && !slices.ContainsFunc(from, n.Attachment.SameNetwork) {
+			add(n.Attachment, n.NodePools, n.DHCP.Router != n.NextHopVIP)
 		}
 	}
 	onPodNetwork := false
@@ -40,9 +53,5 @@ func separate(o indexed, requested []network.NetworkRequest) problem.Problems {
 		return nil
 	}
 	slices.Sort(nodePools)
-	cause := problem.NodesBehindGateways
-	if slices.ContainsFunc(from, func(s network.NetworkRequest) bool { return !s.Gateway.IsValid() }) {
-		cause = problem.NodesOnSeparateNetworks
-	}
 	return problem.Problems{problem.New(cause, problem.Subject{}, problem.Args{"nodePools": slices.Compact(nodePools), "networks": names}, network.KeyGateway)}
 }

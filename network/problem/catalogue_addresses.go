@@ -204,7 +204,11 @@ var (
 	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) cannot reach: {records}.",
 		Effect: "VMs resolve the names, but connections to them fail.",
-		Fix:    "Set addresses of hosts on the network, or set annotation gateway."})
+		Fix:    "Set addresses of hosts on the network. Or set annotation gateway, unless the addresses lie in a network of the hosted cluster."})
+	AddressOfService = declare("AddressOfService", Entry{Reason: AddressConflict, Severity: SeverityInfo,
+		What:   "Addresses {addresses} of {key} belong to {other} of the hosted cluster.",
+		Effect: "Nodes on network {network} reach only Services of the hosted cluster at such addresses.",
+		Fix:    "If another host has one of them, give the host another address. The networks of the hosted cluster cannot be changed."})
 	RelaysUnreachable = declare("RelaysUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} has addresses that are not host addresses of network {network} ({cidr}): {servers}.",
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",

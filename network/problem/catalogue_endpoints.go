@@ -148,6 +148,10 @@ var (
 		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
 		Effect: "Edges serve no identity provider there, so logins with it fail.",
 		Fix:    "Set the address of the provider. Or publish its Service with annotation publish, and set the name."})
+	IdentityProviderInHostedCluster = declare("IdentityProviderInHostedCluster", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "An identity provider of the hosted cluster is at {hosts}, which lies in {other} of the hosted cluster.",
+		Effect: "Nodes on network {network} look for it inside the hosted cluster, so logins with it fail.",
+		Fix:    "Give the provider another address. The networks of the hosted cluster cannot be changed."})
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",

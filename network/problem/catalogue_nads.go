@@ -155,6 +155,11 @@ var (
 	OVNOwnerHasSubnets = declare("OVNOwnerHasSubnets", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has subnets ({subnets}), so OVN-Kubernetes assigns addresses and answers DHCP.",
 		Fix:  "Replace {owner} with one without subnets (ipam.mode: Disabled)."})
+	OVNNetworkContradicted = declare("OVNNetworkContradicted", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinitions {nad} and {otherNAD} define network {name} of OVN-Kubernetes with different values of {setting}.",
+		Effect: "OVN-Kubernetes accepts one of them. VMs and edges do not start on the network of the other.",
+		Fix: "Set another name in spec.config of {nad}. With topology localnet, also set physicalNetworkName to the name in the bridge mappings " +
+			"of OVN-Kubernetes."})
 	OVNTopologyUnsupported = declare("OVNTopologyUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has topology \"{topology}\", which VMs cannot share with an edge.",
 		Fix:  "Use topology localnet or layer2."})

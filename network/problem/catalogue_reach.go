@@ -15,17 +15,17 @@ var (
 	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}.",
 		Effect: "If clocks drift, TLS fails.",
-		Fix:    "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network, or set annotation gateway."})
+		Fix:    "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network. Or set annotation gateway, unless the servers lie in a network of the hosted cluster."})
 	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}, and edges run no NTP server there.",
 		Effect: "If clocks drift, TLS fails.",
-		Fix: "Set annotation {key} to a time server on the network, or set annotation gateway. If VMs boot from the network, " +
+		Fix: "Set annotation {key} to a time server on the network. Or set annotation gateway, unless the servers lie in a network of the hosted cluster. If VMs boot from the network, " +
 			"you can also remove {key} and add ntp to annotation services."})
 	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What: "VMs on network {network} ({cidr}) cannot reach annotation {key} ({address}).",
 		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. " +
 			"A load balancer of the hosted cluster with this address is not affected.",
-		Fix: "Set annotation {key} to an address on the network that serves {name} on port 443, or set annotation gateway."})
+		Fix: "Set annotation {key} to an address on the network that serves {name} on port 443. Or set annotation gateway, unless the address lies in a network of the hosted cluster."})
 	HostedProxyUnreachable = declare("HostedProxyUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",

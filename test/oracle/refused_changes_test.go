@@ -277,3 +277,31 @@ func pendingChanges() (out []change) {
 	pending("the API's Service does not exist yet", "APIServer", "kube-apiserver", func(w *world) { w.remove("Service", "kube-apiserver") })
 	return out
 }
+
+// insideChanges are addresses that nodes route into their own cluster, also if they have a gateway, and a network of OVN-Kubernetes that two
+// NADs define differently. They are not paired.
+func insideChanges() (out []change) {
+	for _, inside := range []string{"10.133.0.5", "100.66.0.5", "100.88.0.5"} {
+		for _, annotation := range [][2]string{{"apps-address", inside}, {"ntp-servers", inside}, {"dns-records", "git.corp.example=" + inside}} {
+			for _, gateway := range []string{"none", "192.168.100.1"} {
+				out = append(out, change{name: annotation[0] + " has " + inside + ", and the gateway is " + gateway, of: "addresses", alone: true, words: annotation[1:], least: "Warning", apply: func(w *world) {
+					annotate(w.hosted(), oooi+annotation[0], annotation[1])
+					if gateway != "none" {
+						annotate(w.hosted(), oooi+"gateway", gateway)
+					}
+				}})
+			}
+		}
+	}
+	return append(out, change{name: "an older NAD defines the same network of OVN-Kubernetes with another VLAN", of: "NAD", alone: true, words: []string{"clusters/vlan100"}, least: "Error", refused: true, apply: func(w *world) {
+		w.addNAD("storage", "192.168.30.0/24")
+		other := w.find("NetworkAttachmentDefinition", "storage")
+		define := func(nad object, vlan int) {
+			conf := object{"cniVersion": "0.3.1", "name": "physnet", "type": "ovn-k8s-cni-overlay", "topology": "localnet", "vlanID": vlan, "netAttachDefName": "clusters/" + text(nad, "metadata", "name")}
+			set(nad, encoded(conf), "spec", "config")
+		}
+		define(w.nad(), 100)
+		define(other, 200)
+		set(other, "2020-01-01T00:00:00Z", "metadata", "creationTimestamp")
+	}})
+}
