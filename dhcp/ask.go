@@ -126,17 +126,18 @@ func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven b
 	return mac, proven
 }
 
-// declinedFor returns the verdict about a DECLINE after a probe of the address. If the client itself answers, the
-// DECLINE is ignored: the client uses the address, so another host sent the DECLINE. If no host answers, the client
-// is wrong or hostile. Then the quarantine is short, and the client gets another address meanwhile.
+// declinedFor returns the verdict about a DECLINE after a probe of the address. If the client itself answers, or did so
+// lately, the DECLINE is ignored: the client uses the address, so another host sent the DECLINE. A client that is right
+// sends it again, and by then the kernel knows the other host. If no host answers, the client is wrong or hostile. Then
+// the quarantine is short, and the client gets another address meanwhile.
 func (s *Server) declinedFor(ctx context.Context, v reply.Verdict) reply.Verdict {
 	if v.Outcome != reply.Declined || s.WhoHas == nil {
 		return v
 	}
-	switch mac, proven := s.whoHas(ctx, v.Address); {
-	case mac == v.MAC && proven:
+	switch mac, _ := s.whoHas(ctx, v.Address); mac {
+	case v.MAC:
 		return v.Instead(reply.DeclineIgnored)
-	case mac == "" || mac == v.MAC:
+	case "":
 		v.Next.Expires = v.Next.Expires.Add(brief - network.Quarantine)
 	}
 	return v

@@ -162,6 +162,29 @@ func TestStandstill(t *testing.T) {
 	g.Eventually(server.Alive).Should(Succeed())
 }
 
+// TestQueueOfOneMAC: while the server stands still, a VM sends until a message is dropped. The message of another VM is not.
+func TestQueueOfOneMAC(t *testing.T) {
+	t.Parallel()
+	stands, goesOn := make(chan struct{}), make(chan struct{})
+	s := serveHostile(t, blue(), func(x *dhcp.Server) {
+		stand := sync.OnceFunc(func() { close(stands); <-goesOn })
+		x.Network = func() network.Network { stand(); return blue() }
+	})
+	s.send(message(discover, mac1), everybody)
+	<-stands
+	for s.count("oooi_dhcp_dropped_total", map[string]string{"reason": "queue"}) == 0 {
+		s.send(message(discover, mac1), everybody)
+	}
+	s.send(message(discover, mac2), everybody)
+	close(goesOn)
+	told := ""
+	for told != mac2 {
+		m, _ := s.hears(patience.Limit)
+		NewWithT(t).Expect(m).NotTo(BeNil())
+		told = m.ClientHWAddr.String()
+	}
+}
+
 // TestInformsOfUnknownHosts: hosts without a lease that request options get few replies each, and few in total. One of them leaves the
 // others their share. A host with a lease gets all of its own.
 func TestInformsOfUnknownHosts(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/insomniacslk/dhcp/dhcpv4"
@@ -27,9 +28,53 @@ const (
 	informsWindow = 10 * time.Second
 )
 
+// maxQueuedOfOne limits the queued messages of one MAC, so that its VM leaves room to others.
+const maxQueuedOfOne = maxQueued / 16
+
+// A queue holds the messages that wait for the server.
+type queue struct {
+	waiting chan udp.Packet
+	mu      sync.Mutex
+	// of has the number of queued messages of each MAC.
+	of map[[6]byte]int
+}
+
+// add reports whether there is room for p.
+func (q *queue) add(p udp.Packet) bool {
+	mac := macIn(p)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.of[mac] >= maxQueuedOfOne {
+		return false
+	}
+	select {
+	case q.waiting <- p:
+		q.of[mac]++
+		return true
+	default:
+		return false
+	}
+}
+
+// took makes room after p was taken.
+func (q *queue) took(p udp.Packet) {
+	mac := macIn(p)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.of[mac]--; q.of[mac] == 0 {
+		delete(q.of, mac)
+	}
+}
+
+// macIn returns the client's MAC (RFC 2131 section 2), or zero for a message that is too short.
+func macIn(p udp.Packet) (mac [6]byte) {
+	copy(mac[:], p.Data[min(28, len(p.Data)):])
+	return mac
+}
+
 // read queues the packets of one socket until ctx ends. It does nothing else, so that the socket's buffer does not
 // overflow. It returns why it ended.
-func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Packet) error {
+func (s *Server) read(ctx context.Context, r udp.Receiver, q *queue) error {
 	for {
 		p, err := r.Next()
 		switch {
@@ -40,22 +85,21 @@ func (s *Server) read(ctx context.Context, r udp.Receiver, queue chan<- udp.Pack
 			s.warnings.Do(func() { s.Log.Warn("message not received", "err", err) })
 			continue
 		}
-		select {
-		case queue <- p:
-		default:
+		if !q.add(p) {
 			s.Metrics.drops(dropQueue)
 		}
 	}
 }
 
 // work processes the queued packets until ctx ends.
-func (s *Server) work(ctx context.Context, queue <-chan udp.Packet) {
+func (s *Server) work(ctx context.Context, q *queue) {
 	w := s.watch.Load()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case p := <-queue:
+		case p := <-q.waiting:
+			q.took(p)
 			w.begin()
 			s.receive(ctx, p)
 			w.end()

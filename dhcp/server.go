@@ -116,11 +116,11 @@ func (s *Server) Serve(ctx context.Context, sockets udp.Sockets) error {
 	defer s.writing.Wait()
 	s.writing.Go(func() { every(serving, again, func() { s.writeLate(serving) }) })
 	s.writing.Go(func() { every(serving, collectEvery, func() { s.collect(serving) }) })
-	queue := make(chan udp.Packet, maxQueued)
+	q := &queue{waiting: make(chan udp.Packet, maxQueued), of: map[[6]byte]int{}}
 	for _, r := range sockets.Receivers() {
-		s.writing.Go(func() { end(s.read(serving, r, queue)) })
+		s.writing.Go(func() { end(s.read(serving, r, q)) })
 	}
-	s.work(serving, queue)
+	s.work(serving, q)
 	if ctx.Err() != nil {
 		return nil
 	}

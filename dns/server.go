@@ -116,6 +116,9 @@ func parse(data []byte) (r, refusal *dns.Msg) {
 	action := dns.DefaultMsgAcceptFunc(dns.Header{
 		Id: field(0), Bits: field(1), Qdcount: field(2), Ancount: field(3), Nscount: field(4), Arcount: field(5),
 	})
+	if action != dns.MsgAccept {
+		data = data[:12] // The records of a refused message would cost time.
+	}
 	r = new(dns.Msg)
 	err := r.Unpack(data)
 	switch {

@@ -237,6 +237,26 @@ func TestMalformed(t *testing.T) {
 	g.Expect(dig(t, at, "api.blue.example.com")).To(ContainSubstring("status: NOERROR"))
 }
 
+// TestRefusalsAreCheap: a message that is refused costs the same, whatever records it has.
+func TestRefusalsAreCheap(t *testing.T) {
+	cost := func(records int) float64 {
+		m := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA)
+		for range records {
+			m.Extra = append(m.Extra, &dns.NS{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeNS, Class: dns.ClassINET}, Ns: "api.blue.example.com."})
+		}
+		m.Compress = true
+		b, err := m.Pack()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(len(b)).To(BeNumerically("<", maxQuestion))
+		return testing.AllocsPerRun(10, func() {
+			if r, refusal := parse(b); r != nil || refusal.Rcode != dns.RcodeFormatError {
+				t.Error("not refused")
+			}
+		})
+	}
+	NewWithT(t).Expect(cost(100)).To(Equal(cost(3)))
+}
+
 func TestMetricsCountAnswers(t *testing.T) {
 	g := NewWithT(t)
 	h, at := served(t, local(network.UpstreamNone), Options{})

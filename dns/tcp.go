@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"time"
 )
 
@@ -66,6 +67,7 @@ func (s *server) converse(ctx context.Context, c net.Conn) {
 	var length [2]byte
 	var out []byte
 	for timeout := firstQuestion; ; timeout = idle {
+		runtime.Gosched() // Connections and sockets take turns, however many questions a client sends at once.
 		_ = c.SetReadDeadline(time.Now().Add(timeout))
 		if ctx.Err() != nil {
 			return

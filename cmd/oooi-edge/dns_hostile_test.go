@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,6 +203,59 @@ func TestFloodOfOneVM(t *testing.T) {
 		}
 	})
 	w.othersAreAnswered(t, &flooded)
+}
+
+// TestFloodOverTCP: a VM keeps questions waiting in all its connections. Meanwhile another VM waits for few answers to them.
+func TestFloodOverTCP(t *testing.T) {
+	const connections = 600
+	g := NewWithT(t)
+	w := newHostileWorld(t)
+	var batch []byte
+	for range 64 {
+		b, err := new(dns.Msg).SetQuestion("api.blue.example.com.", dns.TypeA).Pack()
+		g.Expect(err).NotTo(HaveOccurred())
+		batch = append(binary.BigEndian.AppendUint16(batch, uint16(len(b))), b...)
+	}
+	var all []syscall.RawConn
+	for range connections {
+		c, err := w.from(t.Context(), t, "192.168.100.20", "tcp")
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = c.Close() }()
+		raw, err := c.(*net.TCPConn).SyscallConn()
+		g.Expect(err).NotTo(HaveOccurred())
+		all = append(all, raw)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var hostile sync.WaitGroup
+	defer func() { stop(); hostile.Wait() }()
+	var flooded atomic.Int64 // Bytes of answers. An answer has more than its question.
+	hostile.Go(func() {      // Neither writes nor reads wait.
+		sent, in := make([]int, connections), make([]byte, 64<<10)
+		for ctx.Err() == nil {
+			for i, c := range all {
+				_ = c.Write(func(fd uintptr) bool {
+					n, _ := syscall.Write(int(fd), batch[sent[i]:])
+					sent[i] = (sent[i] + max(0, n)) % len(batch)
+					return true
+				})
+				_ = c.Read(func(fd uintptr) bool {
+					n, _ := syscall.Read(int(fd), in)
+					flooded.Add(int64(max(0, n)))
+					return true
+				})
+			}
+		}
+	})
+	g.Eventually(flooded.Load).Should(BeNumerically(">", connections*len(batch)))
+	var waited []int
+	for range 20 {
+		had := flooded.Load()
+		g.Expect(w.ask(t, "udp", "api.blue.example.com.")).To(Succeed())
+		waited = append(waited, int(flooded.Load()-had)/(len(batch)/64))
+	}
+	slices.Sort(waited)
+	t.Logf("the other VM waits for %d answers, at most %d", waited[10], waited[19])
+	g.Expect(waited[10]).To(BeNumerically("<", 50*connections))
 }
 
 // TestFloodOfForgedAddresses: a VM sends from addresses that no host has. The answers wait in the kernel, and the other

@@ -18,13 +18,15 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 )
 
-// maxParts limits how many parts are remembered. Otherwise parts of deleted objects would stay.
-const maxParts = 4096
+// maxShared limits the remembered parts, in bytes of JSON. Otherwise parts of deleted objects would stay, and anyone who
+// changes an object with the labels of oooi could fill the memory.
+const maxShared = 1 << 20
 
 // sharedParts remembers the parts of cached objects, by type and content. Parts are never changed.
 type sharedParts struct {
-	mu  sync.Mutex
-	all map[string]any
+	mu    sync.Mutex
+	all   map[string]any
+	bytes int
 }
 
 // share replaces a field by an equal remembered one, or remembers it.
@@ -43,10 +45,11 @@ func (s *sharedParts) share(part reflect.Value) {
 		part.Set(reflect.ValueOf(known))
 		return
 	}
-	if s.all == nil || len(s.all) >= maxParts {
-		s.all = map[string]any{}
+	if s.all == nil || s.bytes+len(key) > maxShared {
+		s.all, s.bytes = map[string]any{}, 0
 	}
 	s.all[key] = part.Interface()
+	s.bytes += len(key)
 }
 
 func (s *sharedParts) shareFields(of any, except string) {
@@ -63,11 +66,16 @@ func (s *sharedParts) shareFields(of any, except string) {
 func deploymentTransform() toolscache.TransformFunc {
 	parts := &sharedParts{}
 	return func(o any) (any, error) {
-		if d, ok := o.(*appsv1.Deployment); ok {
-			parts.shareDeployment(d)
-			d.ManagedFields = slices.DeleteFunc(d.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return !own.IsForeign(m) })
+		d, ok := o.(*appsv1.Deployment)
+		if !ok {
+			return o, nil
 		}
-		return o, nil
+		d.ManagedFields = slices.DeleteFunc(d.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return !own.IsForeign(m) })
+		if d.Size() > maxLabeled {
+			return &appsv1.Deployment{ObjectMeta: nameOf(d)}, nil
+		}
+		parts.shareDeployment(d)
+		return d, nil
 	}
 }
 

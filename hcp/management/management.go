@@ -181,19 +181,24 @@ func PodAddresses(slicesOf []discoveryv1.EndpointSlice) []netip.Addr {
 
 // ServiceAddresses returns the addresses of the given Services, sorted: cluster IPs, external IPs, and addresses of
 // load balancers, which the cluster's nodes answer themselves. External IPs in the namespaces of tenants are left out,
-// because users of a hosted cluster may choose them.
+// because users of a hosted cluster may choose them. So are those of a namespace that has too many.
 func ServiceAddresses(all []corev1.Service, tenants map[string]bool) []netip.Addr {
 	var out []netip.Addr
+	external := map[string][]netip.Addr{}
 	for _, s := range all {
-		external := s.Spec.ExternalIPs
-		if tenants[s.Namespace] {
-			external = nil
-		}
-		for _, text := range slices.Concat([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs, external) {
+		for _, text := range append([]string{s.Spec.ClusterIP}, s.Spec.ClusterIPs...) {
 			out = append(out, services.Address(text))
 		}
 		for _, at := range s.Status.LoadBalancer.Ingress {
 			out = append(out, services.Address(at.IP))
+		}
+		for _, text := range s.Spec.ExternalIPs {
+			external[s.Namespace] = append(external[s.Namespace], services.Address(text))
+		}
+	}
+	for namespace, chosen := range external {
+		if chosen = sortedIPv4(chosen); !tenants[namespace] && len(chosen) <= services.MaxExternalIPs {
+			out = append(out, chosen...)
 		}
 	}
 	return sortedIPv4(out)

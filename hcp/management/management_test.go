@@ -3,15 +3,18 @@ package management_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/cldmnky/oooi/hcp/management"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -82,6 +85,17 @@ func TestObservedAddresses(t *testing.T) {
 	}
 	g.Expect(len(reserved(many...))).To(BeNumerically("<", 20))
 	g.Expect(reserved(many...)).To(ContainElement("172.31.7.0/24"))
+}
+
+// TestExternalIPsOfOneNamespace: a user of the management cluster cannot make the plans of all hosted clusters too large.
+func TestExternalIPsOfOneNamespace(t *testing.T) {
+	many := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "b"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.2"}}
+	for i := range 20_000 {
+		many.Spec.ExternalIPs = append(many.Spec.ExternalIPs, fmt.Sprintf("20.%d.%d.1", i>>8, i&0xff))
+	}
+	same := slices.Repeat([]corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "a"}, Spec: corev1.ServiceSpec{ExternalIPs: []string{"203.0.113.60"}}}}, 500)
+	found := management.ServiceAddresses(append(same, many, *services.CachedService(&many)), nil)
+	NewWithT(t).Expect(found).To(Equal([]netip.Addr{netip.MustParseAddr("10.96.0.2"), netip.MustParseAddr("203.0.113.60")}))
 }
 
 // TestServiceRange reads the message of an API server.

@@ -1,6 +1,8 @@
 package nad_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"testing"
 
@@ -10,7 +12,30 @@ import (
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/test/cost"
 )
+
+// TestManyKeysCostLittle: to read a configuration with thousands of keys costs little more than to parse it.
+func TestManyKeysCostLittle(t *testing.T) {
+	conf := map[string]any{"type": "bridge", "bridge": "br1"}
+	for i := range 8_000 {
+		conf[fmt.Sprint("x", i)] = 1
+	}
+	b, err := json.Marshal(conf)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	parses := func() { NewWithT(t).Expect(json.Unmarshal(b, &map[string]any{})).To(Succeed()) }
+	o := nad.Object{Namespace: "clusters", Name: "vlan100", Config: string(b)}
+	for name, reads := range map[string]func(){
+		"Attach":   func() { _, _ = nad.Attach(o, nad.Nodes{}) },
+		"RulesOut": func() { _ = nad.RulesOut(o, nad.Nodes{}) },
+		"CutsOff":  func() { _ = nad.CutsOff(o) },
+		"Limits":   func() { _ = nad.Limits(o) },
+	} {
+		ratio := cost.Ratio(parses, reads)
+		t.Logf("%s costs %.1f times as much", name, ratio)
+		NewWithT(t).Expect(ratio).To(BeNumerically("<", 4), name)
+	}
+}
 
 // TestAttachReadsNetwork checks the MTU, the VLAN and the layer-2 network.
 func TestAttachReadsNetwork(t *testing.T) {

@@ -131,12 +131,16 @@ func valueOf(plugin map[string]any, key string) any {
 	if v, ok := plugin[key]; ok {
 		return v
 	}
-	for _, k := range slices.Sorted(maps.Keys(plugin)) {
-		if strings.EqualFold(k, key) {
-			return plugin[k]
+	name, found := "", false
+	for k := range plugin { // Not sorted first: a plugin may have thousands of keys.
+		if strings.EqualFold(k, key) && (!found || k < name) {
+			name, found = k, true
 		}
 	}
-	return nil
+	if !found {
+		return nil
+	}
+	return plugin[name]
 }
 
 // unusable returns a problem if a value that edges need has another form than forms allows, else nil.
@@ -169,8 +173,10 @@ func misspelled(o Object, plugin map[string]any) *problem.Problem {
 // vlanKey returns the first key of plugin other than right that looks like the key of a VLAN, or "".
 func vlanKey(plugin map[string]any, right string) string {
 	for _, key := range slices.Sorted(maps.Keys(plugin)) {
-		isID := plugin[key] != 0.0 && aVLAN().matches(plugin[key]) || isVLANText(text(plugin[key]))
-		if isID && !strings.EqualFold(key, right) && slices.Contains([]string{"vlan", "vlanid", "vlan_id", "vlantag", "tag"}, strings.ToLower(key)) {
+		if strings.EqualFold(key, right) || !slices.Contains([]string{"vlan", "vlanid", "vlan_id", "vlantag", "tag"}, strings.ToLower(key)) {
+			continue
+		}
+		if plugin[key] != 0.0 && aVLAN().matches(plugin[key]) || isVLANText(text(plugin[key])) {
 			return key
 		}
 	}

@@ -35,7 +35,7 @@ func CachedService(s *corev1.Service) *corev1.Service {
 		},
 		Spec: corev1.ServiceSpec{
 			Type: interned(s.Spec.Type), Selector: keys(s.Spec.Selector, func(string) bool { return true }),
-			ClusterIP: s.Spec.ClusterIP, ExternalIPs: s.Spec.ExternalIPs,
+			ClusterIP: s.Spec.ClusterIP, ExternalIPs: slices.Clone(s.Spec.ExternalIPs[:min(len(s.Spec.ExternalIPs), MaxExternalIPs+1)]),
 		},
 	}
 	if IsLoadBalancer(s) {
@@ -56,8 +56,13 @@ func CachedService(s *corev1.Service) *corev1.Service {
 	return out
 }
 
-// maxCopied limits the ports and source ranges that are kept of a copy. No edge serves a copy with that many.
-const maxCopied = network.MaxBalancedPorts + 1
+const (
+	// maxCopied limits the ports and source ranges that are kept of a copy. No edge serves a copy with that many.
+	maxCopied = network.MaxBalancedPorts + 1
+	// MaxExternalIPs limits the external IPs of the Services in a namespace. If there are more, plans contain none of
+	// them. Otherwise one user could make the plans of all clusters too large.
+	MaxExternalIPs = 256
+)
 
 // CachedSlice returns an EndpointSlice with the addresses of the pods in s, all in one endpoint that refers to pod, an
 // object of kind Pod. A slice of a load balancer keeps its UID and the labels that mark it.

@@ -57,7 +57,8 @@ func TestCopiesInTheCache(t *testing.T) {
 	of := func(labels map[string]string, count int) *corev1.Service {
 		return services.CachedService(&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels, Annotations: map[string]string{publish: long, settings.Prefix + "other": long}},
-			Spec:       corev1.ServiceSpec{Ports: slices.Repeat([]corev1.ServicePort{{Port: 443}}, count), LoadBalancerSourceRanges: slices.Repeat([]string{"192.0.2.0/24"}, count)}})
+			Spec: corev1.ServiceSpec{Ports: slices.Repeat([]corev1.ServicePort{{Port: 443}}, count), LoadBalancerSourceRanges: slices.Repeat([]string{"192.0.2.0/24"}, count),
+				ExternalIPs: slices.Repeat([]string{"192.0.2.1"}, count)}})
 	}
 	copied := map[string]string{settings.LabelHostedService: "a"}
 	const most = network.MaxBalancedPorts
@@ -72,4 +73,7 @@ func TestCopiesInTheCache(t *testing.T) {
 	own := of(nil, 2*most)
 	g.Expect(own.Annotations).To(HaveKeyWithValue(publish, long))
 	g.Expect(own.Spec.Ports).To(HaveLen(2 * most))
+	for _, s := range []*corev1.Service{beyond, own} {
+		g.Expect(s.Spec.ExternalIPs).To(HaveLen(services.MaxExternalIPs+1), "too many for a plan")
+	}
 }
