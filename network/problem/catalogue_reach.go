@@ -12,16 +12,16 @@ var (
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
 			"If VMs use the time of their hosts, no action is needed."})
-	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix:    "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network, or set annotation gateway."})
-	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}, and edges run no NTP server there.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Set annotation {key} to a time server on the network, or set annotation gateway. If VMs boot from the network, " +
 			"you can also remove {key} and add ntp to annotation services."})
-	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What: "VMs on network {network} ({cidr}) cannot reach annotation {key} ({address}).",
 		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. " +
 			"A load balancer of the hosted cluster with this address is not affected.",
