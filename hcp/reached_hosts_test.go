@@ -211,9 +211,11 @@ func TestControlPlaneThroughProxy(t *testing.T) {
 		"a proxy, and noProxy has the API":                                                 {given: []change{proxied(".apps.mgmt.example.com,api.blue.example.com")}},
 		"a proxy, and noProxy has the API for kubelets, and the default Service network":   {given: []change{proxied(".apps.mgmt.example.com, .blue.example.com,172.31.0.0/16"), defaultNetworks}},
 		"a proxy, and noProxy has the API by its address in nodes":                         {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
-		"a proxy without noProxy, and a gateway":                                           {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
-		"a proxy for HTTP only, and no noProxy":                                            {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
-		"a proxy, and names below .local":                                                  {given: []change{proxied("api.blue.example.com"), local}, want: []string{"Warning ControlPlaneProxied konnectivity-server.corp.local"}},
+		"a proxy without noProxy, and a gateway": {given: []change{proxied(""), annotated("gateway", "192.168.100.1")},
+			want: []string{"Info ControlPlaneProxied api.blue.example.com, ignition-server-clusters-blue.apps.mgmt.example.com, konnectivity-server-clusters-blue.apps.mgmt.example.com"}},
+		"a proxy, and noProxy has the control plane, and a gateway": {given: []change{proxied(controlPlane), annotated("gateway", "192.168.100.1")}},
+		"a proxy for HTTP only, and no noProxy":                     {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
+		"a proxy, and names below .local":                           {given: []change{proxied("api.blue.example.com"), local}, want: []string{"Warning ControlPlaneProxied konnectivity-server.corp.local"}},
 	}
 	for name, c := range cases {
 		cases[name] = reachCase{append(c.given, withoutIngress), c.want}
