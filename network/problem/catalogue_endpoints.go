@@ -148,6 +148,10 @@ var (
 		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
 		Effect: "Edges serve no identity provider there, so logins with it fail.",
 		Fix:    "Set the address of the provider. Or publish its Service with annotation publish, and set the name."})
+	OIDCProviderOnNetwork = declare("OIDCProviderOnNetwork", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "OIDC provider {provider} is at {hosts}, which has an address of network {network}. The network has no gateway.",
+		Effect: "The hosted API server reads the keys of the provider from the management cluster, not through nodes. If it does not reach the provider, logins fail.",
+		Fix:    "Let the management cluster resolve and reach {hosts}, too."})
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
