@@ -123,6 +123,10 @@ var (
 		Effect: "Published releases of OpenShift name images there, also if the release is mirrored. Nodes without these images do not become Ready.",
 		Fix: "Add this source and its mirror to spec.imageContentSources, or {other} to annotation allowed-hosts, after the word auto. " +
 			"A release that you built may name other repositories, which nodes need instead."})
+	MirrorsNotForNodes = declare("MirrorsNotForNodes", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "The management cluster has mirrors of {repository}, but spec.imageContentSources has none. Only these are for nodes.",
+		Effect: "Nodes pull from {other}. If edges do not reach it, nodes do not become Ready.",
+		Fix:    "Add this source and its mirrors to spec.imageContentSources. If edges reach {other}, name it in annotation allowed-hosts, after the word auto."})
 	NetworkPluginMayNameOthers = declare("NetworkPluginMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
 		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",

@@ -147,6 +147,19 @@ func TestNoNodeForEdges(t *testing.T) {
 	}
 }
 
+// TestMirrorsInFiles: a plan knows the mirrors of the management cluster.
+func TestMirrorsInFiles(t *testing.T) {
+	g := NewWithT(t)
+	const mirrors = "\n---\napiVersion: config.openshift.io/v1\nkind: ImageDigestMirrorSet\nmetadata: {name: release}\n" +
+		"spec: {imageDigestMirrors: [{source: quay.io/openshift-release-dev, mirrors: [mirror.example.com/ocp]}]}\n"
+	text := read(t, objects(t, "registries"))
+	stdout, _, _ := oooiPlan(t, text, "-f", "-")
+	g.Expect(stdout).NotTo(ContainSubstring("The management cluster has mirrors"))
+	text = strings.ReplaceAll(text, "source: quay.io/openshift-release-dev/ocp-v4.0-art-dev", "source: quay.io/other")
+	stdout, _, _ = oooiPlan(t, text+mirrors, "-f", "-")
+	g.Expect(stdout).To(ContainSubstring("The management cluster has mirrors of quay.io/openshift-release-dev/ocp-v4.0-art-dev"))
+}
+
 // TestPlanPermissions: the flags and environment variables of the operator show in a plan what the
 // administrator does not permit. A wrong value is no plan.
 func TestPlanPermissions(t *testing.T) {
