@@ -85,6 +85,8 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 			return p.Reason == problem.NodesNotCreated && !slices.Contains(stopsNodes, p.Cause) && p.Cause != problem.NodePoolLabelStopsUpdates
 		}):
 		return outlook{boots: Unknown, may: "nodes may not become Ready"}
+	case onPrimary(problem.EdgesCannotStart):
+		return outlook{boots: Unknown, may: "edges may not start, so nodes may not become Ready"}
 	case onPrimary(problem.RangeTooSmall):
 		return outlook{boots: Unknown, may: "VMs may run out of addresses, so some nodes may not become Ready"}
 	}

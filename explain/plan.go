@@ -38,8 +38,6 @@ type Preview struct {
 	// Sources says where settings were read, by Network.Name and annotation key without prefix. A setting without an
 	// entry has its default.
 	Sources map[string]map[string]string
-	// Finding reports whether oooi lint finds a problem, so that the exit code is 2. Nil: it finds none.
-	Finding func(problem.Problem) bool
 }
 
 // WritePlan writes p as text.
@@ -122,14 +120,14 @@ func whileWaiting(created, pods bool, may string, waiting []part) string {
 }
 
 // firstFix returns what to do first: against an Error, else against what keeps nodes from becoming Ready, else against
-// a finding. It returns "" if there is nothing to do.
+// a mistake. It returns "" if there is nothing to do.
 func (p Preview) firstFix(problems problem.Problems) string {
 	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return p.Level() == problem.SeverityError })
 	if i < 0 {
 		i = slices.IndexFunc(problems, mayPrevent)
 	}
-	if i < 0 && p.Finding != nil {
-		i = slices.IndexFunc(problems, p.Finding)
+	if i < 0 {
+		i = slices.IndexFunc(problems, problem.Problem.Mistake)
 	}
 	if i < 0 {
 		return ""

@@ -165,6 +165,11 @@ func TestWhatNodesReach(t *testing.T) {
 		"an identity provider of an isolated cloud":                 {given: []change{loginWith(configv1.IdentityProviderConfig{GitLab: &configv1.GitLabIdentityProvider{URL: "https://git.us-iso-east-1.c2s.ic.gov"}})}},
 		"OpenID of a cloud, which HyperShift finds from the nodes":  {given: []change{openID("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com, graph.microsoft.com"}},
 		"OpenID of Google, which has hosts for tokens and users":    {given: []change{openID("https://accounts.google.com"), annotated(network.KeyAllowedHosts, "auto,accounts.google.com,oauth2.googleapis.com")}, want: []string{login + "openidconnect.googleapis.com"}},
+		"an issuer of OIDC at an address of the network":            {given: []change{oidc("https://192.168.100.9"), withoutConsole}, want: []string{login + "192.168.100.9"}},
+		"an issuer of OIDC with a record of the user":               {given: []change{oidc(keycloak), annotated(network.KeyRecords, "keycloak.corp.example=192.168.100.9")}, want: []string{login + "keycloak.corp.example"}},
+		"an issuer of OIDC on a network with a gateway":             {given: []change{oidc("https://192.168.100.9"), annotated("gateway", "192.168.100.1")}},
+		"an issuer of OIDC with a record beyond the network":        {given: []change{oidc(keycloak), annotated(network.KeyRecords, "keycloak.corp.example=10.9.9.9")}, want: []string{"Warning AddressConflict"}},
+		"an issuer of OIDC that is a published Service":             {given: []change{oidc(keycloak), publishes("keycloak.corp.example:443", 443)}},
 		"an issuer of OIDC, without a console":                      {given: []change{oidc(keycloak), withoutConsole}},
 		"an issuer of OIDC of a cloud, which the console dials":     {given: []change{oidc("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
 		"imports from a cloud, which the API server dials":          {given: []change{imports("1.dkr.ecr.eu-west-1.amazonaws.com")}, want: []string{"Info HostUnreachable 1.dkr.ecr.eu-west-1.amazonaws.com"}},
@@ -211,9 +216,11 @@ func TestControlPlaneThroughProxy(t *testing.T) {
 		"a proxy, and noProxy has the API":                                                 {given: []change{proxied(".apps.mgmt.example.com,api.blue.example.com")}},
 		"a proxy, and noProxy has the API for kubelets, and the default Service network":   {given: []change{proxied(".apps.mgmt.example.com, .blue.example.com,172.31.0.0/16"), defaultNetworks}},
 		"a proxy, and noProxy has the API by its address in nodes":                         {given: []change{proxied(".apps.mgmt.example.com,172.20.0.1")}, want: []string{"Warning ControlPlaneProxied api.blue.example.com"}},
-		"a proxy without noProxy, and a gateway":                                           {given: []change{proxied(""), annotated("gateway", "192.168.100.1")}},
-		"a proxy for HTTP only, and no noProxy":                                            {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
-		"a proxy, and names below .local":                                                  {given: []change{proxied("api.blue.example.com"), local}, want: []string{"Warning ControlPlaneProxied konnectivity-server.corp.local"}},
+		"a proxy without noProxy, and a gateway": {given: []change{proxied(""), annotated("gateway", "192.168.100.1")},
+			want: []string{"Info ControlPlaneProxied api.blue.example.com, ignition-server-clusters-blue.apps.mgmt.example.com, konnectivity-server-clusters-blue.apps.mgmt.example.com"}},
+		"a proxy, and noProxy has the control plane, and a gateway": {given: []change{proxied(controlPlane), annotated("gateway", "192.168.100.1")}},
+		"a proxy for HTTP only, and no noProxy":                     {given: []change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }}},
+		"a proxy, and names below .local":                           {given: []change{proxied("api.blue.example.com"), local}, want: []string{"Warning ControlPlaneProxied konnectivity-server.corp.local"}},
 	}
 	for name, c := range cases {
 		cases[name] = reachCase{append(c.given, withoutIngress), c.want}

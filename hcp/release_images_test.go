@@ -161,3 +161,44 @@ func TestRegistryBehindManagementIngress(t *testing.T) {
 		})
 	}
 }
+
+// TestMirrorsOfManagementCluster: HyperShift uses mirrors of the management cluster for control planes only. If nodes have
+// none, a problem says that they pull from the origin.
+func TestMirrorsOfManagementCluster(t *testing.T) {
+	const cause problem.Cause = "MirrorsNotForNodes"
+	object := func(group, version, kind, list, source string) change {
+		return func(o *hcp.Objects) {
+			o.Management.Add(schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, map[string]any{"spec": map[string]any{list: []any{map[string]any{"source": source, "mirrors": []any{"mirror.corp.example/ocp"}}}}})
+		}
+	}
+	set := func(source string) change {
+		return object("config.openshift.io", "v1", "ImageDigestMirrorSet", "imageDigestMirrors", source)
+	}
+	original := release(ofReleases + ":4.20")
+	for name, c := range map[string]struct {
+		given []change
+		want  bool
+	}{
+		"no mirrors":                     {[]change{original, sources()}, false},
+		"a set":                          {[]change{original, set(ofImages), sources()}, true},
+		"a policy for the registry":      {[]change{original, object("operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "repositoryDigestMirrors", "quay.io"), sources()}, true},
+		"mirrors of releases only":       {[]change{original, set(ofReleases), sources()}, false},
+		"mirrors for nodes, too":         {[]change{original, set(ofImages), sources(ofImages + "=mirror.corp.example/ocp")}, false},
+		"a source without mirrors":       {[]change{original, set(ofImages), sources(ofImages)}, true},
+		"a release on another registry":  {[]change{release("registry.example.com/ocp/release:4.20"), set(ofImages), sources()}, false},
+		"the user allows the origin":     {[]change{original, set(ofImages), sources(), annotated(network.KeyAllowedHosts, "auto,quay.io")}, false},
+		"the user has another origin":    {[]change{original, set(ofImages), sources(), annotated(network.KeyRecords, "quay.io=192.168.100.9")}, false},
+		"nodes pull through a proxy":     {[]change{original, set(ofImages), sources(), proxied(controlPlane)}, false},
+		"nodes pull through the gateway": {[]change{original, set(ofImages), sources(), annotated("gateway", "192.168.100.1")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, ps := plan(reaching(t, c.given...))
+			ps = causesOf(ps, cause)
+			if !c.want {
+				NewWithT(t).Expect(ps).To(BeEmpty())
+				return
+			}
+			NewWithT(t).Expect(ps).To(HaveExactElements(HaveField("Args", Equal(problem.Args{"repository": {ofImages}, "other": {"quay.io"}}))))
+		})
+	}
+}

@@ -47,20 +47,27 @@ func asked(n network.Network, vms dnsanswers.VMs, name string) (addresses []neti
 	return addresses, !known && n.DNS.Upstreams.Mode != network.UpstreamNone
 }
 
-// searches checks that no name of another host resolves below a search domain, or that a problem says so. With base domain
-// passthrough, the DNS of the management cluster has a wildcard above the domain of the hosted cluster.
+// searches checks that no name of another host resolves below a search domain, or that a problem says so. The DNS of the
+// management cluster has a wildcard at its ingress domain, which may be above the domain of the hosted cluster. If the
+// user chose the base domain, closer records may exist, so the problem is a hint.
 func (b *broken) searches(o hcp.Objects, plan network.Plan, problems problem.Problems) {
-	base, k := o.HostedCluster.Spec.DNS.BaseDomain, o.HostedCluster.Spec.Platform.Kubevirt
-	passes := k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough && slices.ContainsFunc(o.Routes, func(r routev1.Route) bool {
-		return r.Spec.Host == r.Name+"-"+r.Namespace+"."+base // Only OpenShift makes such hosts.
-	})
+	k := o.HostedCluster.Spec.Platform.Kubevirt
+	passes := k != nil && k.BaseDomainPassthrough != nil && *k.BaseDomainPassthrough
+	below := func(domain, above string) bool { return strings.HasSuffix("."+strings.ToLower(domain), "."+above) }
 	for _, n := range plan.Networks {
 		for _, d := range searched(n) {
 			addresses, forwarded := asked(n, nil, "registry.corp.net."+d)
-			wildcard := passes && base != "" && strings.HasSuffix("."+d, "."+base)
+			wildcard := slices.ContainsFunc(o.Routes, func(r routev1.Route) bool {
+				above, generated := strings.CutPrefix(r.Spec.Host, r.Name+"-"+r.Namespace+".") // Only OpenShift makes such hosts.
+				return generated && above != "" && below(plan.Cluster.Domain, above) && below(d, above)
+			})
 			wrong := len(addresses) > 0 || forwarded && wildcard
 			said := slices.ContainsFunc(problems, func(p problem.Problem) bool {
-				return p.Cause == hasWildcard && slices.Contains(p.Args["domain"], d) && slices.Contains(p.Args["network"], n.Attachment.String())
+				severity := problem.SeverityWarning
+				if len(addresses) == 0 && !passes {
+					severity = problem.SeverityInfo
+				}
+				return p.Cause == hasWildcard && p.Severity == severity && slices.Contains(p.Args["domain"], d) && slices.Contains(p.Args["network"], n.Attachment.String())
 			})
 			if wrong != said {
 				b.law("%s: names of other hosts below search domain %s resolve: %v, and a problem says so: %v", n.Name, d, wrong, said)
@@ -76,6 +83,7 @@ func TestSearchDomains(t *testing.T) {
 		passthrough(o, true)
 		o.HostedCluster.Spec.DNS.BaseDomain = "apps.mgmt.example.com"
 	}
+	ofUser := func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "apps.mgmt.example.com" }
 	ingressDomain := func(o *hcp.Objects) {
 		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{Domain: "blue.example.com"}}
 	}
@@ -103,6 +111,11 @@ func TestSearchDomains(t *testing.T) {
 		"passthrough, its domain, DHCP alone":  {change: passing, annotations: map[string]string{"services": "dhcp", "dns-upstreams": "192.168.100.1", "search-domains": below[0]}, want: below, said: []string{"*.apps.mgmt.example.com"}, noNames: true},
 		"passthrough, another search domain":   {change: passing, annotations: map[string]string{"gateway": "192.168.100.1", "search-domains": "corp.net"}, want: []string{"corp.net"}},
 		"passthrough, isolated from all names": {change: passing, annotations: map[string]string{"search-domains": "apps.mgmt.example.com"}, want: []string{"apps.mgmt.example.com"}},
+
+		"a base domain of the user below the management cluster's": {change: ofUser, want: below},
+		"the same and gateway":                    {change: ofUser, annotations: map[string]string{"gateway": "192.168.100.1"}},
+		"the same, the domain set":                {change: ofUser, annotations: map[string]string{"gateway": "192.168.100.1", "search-domains": below[0]}, want: below, said: []string{"*.apps.mgmt.example.com"}},
+		"a base domain further below and gateway": {change: func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "lab.apps.mgmt.example.com" }, annotations: map[string]string{"gateway": "192.168.100.1"}},
 
 		"wildcard at the domain":               {annotations: map[string]string{"dns-records": "*.blue.example.com=192.168.100.77"}, want: own, said: []string{"*.blue.example.com"}, noNames: true},
 		"wildcard above, isolated":             {annotations: map[string]string{"dns-records": "*.example.com=192.168.100.77"}, want: own},

@@ -34,7 +34,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	problems = slices.Concat(problems, named.Problems, joinSubnets(o.HostedCluster, o.JoinSubnet), overlapping(o, named.Networks), ovnMTU(o, named.Networks), refusedHostPrefix(o), podSubnets(o), refusedAdvertiseAddress(o.HostedCluster), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o), refusedCertificates(o.HostedCluster), refusedDomain(o.HostedCluster), refusedNetworks(o), unreadableRegistries(o.HostedCluster), refusedProxy(o), allTainted(o))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
-	r.ManagementDomain = ingress.ManagementDomain(o)
+	r.ManagementDomain, r.Passthrough = ingress.ManagementDomain(o)
 	f.NodeAPI = nodeAPI(o.HostedCluster)
 	reach := endpoints.Of(o, r, set, last, f.NodeAPI)
 	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced

@@ -45,9 +45,11 @@ type Request struct {
 	// Apps is the record of the hosted cluster's ingress. No name: not set.
 	Apps Record `json:"apps,omitzero"`
 	// ManagementDomain is the ingress domain of the management cluster, if the domain of the hosted cluster is that domain
-	// or below it (base domain passthrough). A wildcard resolves all its names. Empty: the user has a base domain, or no
-	// Route shows the domain.
+	// or below it. A wildcard resolves all its names. Empty: the domain is another one, or no Route shows it.
 	ManagementDomain string `json:"managementDomain,omitempty"`
+	// Passthrough is true if HyperShift chose ManagementDomain as the base domain. Then others have only names of the
+	// ingress in the domain of the hosted cluster. If the user chose it, closer DNS records of the user may end the wildcard.
+	Passthrough bool `json:"passthrough,omitempty"`
 	// FurtherApps are other names of the ingress. They resolve to the addresses of Apps, or to those of an Endpoint.
 	FurtherApps []string `json:"furtherApps,omitempty"`
 	// ManagementDNS is true if edges also answer DNS queries from pods of the management cluster.

@@ -41,7 +41,7 @@ func names(n network.Network, s network.NetworkRequest, in Input) (network.DNS, 
 // names of the ingress, which edges serve. Upstreams resolve all other names to the ingress of the management cluster. If
 // the cluster has no prefix of its own, its domain also has the names of the management cluster.
 func hasWholeDomain(n network.Network, in Input) bool {
-	return in.ManagementDomain != "" && !strings.EqualFold(in.ManagementDomain, in.Cluster.Domain) && n.Runs(network.ServiceProxy)
+	return in.Passthrough && !strings.EqualFold(in.ManagementDomain, in.Cluster.Domain) && n.Runs(network.ServiceProxy)
 }
 
 // isWholeWorld reports whether VMs on n can resolve only the names of this plan: edges ask no upstream server, and VMs

@@ -17,11 +17,12 @@ func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in 
 	if !n.Runs(network.ServiceDHCP) {
 		return nil
 	}
-	below := map[string][]string{}
+	below, ofManagement := map[string][]string{}, map[string]bool{}
 	for _, d := range n.DHCP.SearchDomains {
 		name, known := covering(n, d)
 		if name == "" && leadsToManagement(n, in, d, known) {
 			name = "*." + in.ManagementDomain
+			ofManagement[name] = true
 		}
 		if name != "" {
 			below[name] = append(below[name], d)
@@ -33,7 +34,11 @@ func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in 
 		if slices.ContainsFunc(s.Settings.Records, func(r network.Record) bool { return strings.EqualFold(r.Name, name) }) {
 			key = network.KeyRecords
 		}
-		ps = append(ps, n.Problem(problem.SearchDomainHasWildcard, problem.Args{"domain": domains[:min(len(domains), maxNamed)], "name": {name}}, key))
+		p := n.Problem(problem.SearchDomainHasWildcard, problem.Args{"domain": domains[:min(len(domains), maxNamed)], "name": {name}}, key)
+		if ofManagement[name] && !in.Passthrough {
+			p.Severity = problem.SeverityInfo
+		}
+		ps = append(ps, p)
 	}
 	return ps
 }

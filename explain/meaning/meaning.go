@@ -206,9 +206,8 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "oooi check finds that the management cluster lacks an API kind, a working operator, or the admission policies " +
 			"of oooi."},
 	problem.EdgesCannotStart: {Page: "troubleshooting.md",
-		Text: "oooi check finds that the API server refuses edge pods, no node has room for one, or a node cannot pull their " +
-			"image. While an edge of the network is ready, an Error becomes a Warning: that edge keeps running, but cannot " +
-			"be recreated."},
+		Text: "oooi check or oooi plan finds that the API server refuses edge pods, no node can run one, or a node cannot pull " +
+			"their image. While an edge is ready, an Error becomes a Warning: that edge runs, but cannot be recreated."},
 	problem.DrainInterrupts: {Page: "restore.md",
 		Text: "oooi check --drain predicts how a drain of nodes affects edges and VMs, or why the drain would wait."},
 	problem.NetworkTestFailed: {Page: "troubleshooting.md",

@@ -85,12 +85,16 @@ func dialed(proxy *url.URL) string {
 	return strings.ToLower(proxy.Host)
 }
 
-// throughProxy returns problems about nodes on a network without a gateway that use the HTTPS proxy of hc. One is about
-// endpoints of the control plane, one about OAuth if the console uses the proxy, and one about operators that check the
-// ingress. The console operator checks the console, and the ingress operator its canary, through konnectivity. The
+// throughProxy returns problems about nodes that use the HTTPS proxy of hc. One is about endpoints of the control plane.
+// On a network without a gateway, there is one about OAuth if the console uses the proxy, and one about operators that
+// check the ingress. If all networks have a gateway, other DNS servers probably have the names, so the problem is a hint. The console operator checks the console, and the ingress operator its canary, through konnectivity. The
 // proxy resolves the names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	routed := i < 0
+	if routed {
+		i = slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
+	}
 	c := hc.Spec.Configuration
 	if i < 0 || c == nil || c.Proxy == nil || c.Proxy.HTTPSProxy == "" {
 		return nil
@@ -136,6 +140,12 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 		}
 	}
 	add(problem.ControlPlaneThroughProxy, hosts, problem.Args{})
+	if routed {
+		for j := range ps {
+			ps[j].Severity = problem.SeverityInfo
+		}
+		return ps
+	}
 	add(problem.IngressThroughProxy, checked, problem.Args{"domains": slices.Compact(domains)})
 	if objects.Enabled(hc, hyperv1.ConsoleCapability) {
 		add(problem.ConsoleThroughProxy, ofConsole, problem.Args{})

@@ -9,6 +9,7 @@
 //	OAuth, with LDAP        the OAuth server         the hosted cluster, if it knows it.      no
 //	                                                 Else it is not dialed from the nodes
 //	OIDC                    the console, on nodes    the hosted cluster                       yes
+//	  the same              the hosted API server    the management cluster, not from nodes   no
 //	imports                 OpenShift's API server   the hosted cluster                       yes
 
 package endpoints
@@ -83,6 +84,33 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	}
 	for _, cause := range slices.Sorted(maps.Keys(byCause)) {
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"hosts": byCause[cause]}, network.KeyAllowedHosts))
+	}
+	return ps
+}
+
+// issuersOnNetwork returns a problem for each OIDC provider at an address of a network without a gateway. The hosted API
+// server reads the keys of the provider itself: its AuthenticationConfiguration has no egressSelectorType (v2/kas/auth.go).
+func issuersOnNetwork(hc *hyperv1.HostedCluster, in network.Request) (ps problem.Problems) {
+	if !objects.UsesOIDC(hc) {
+		return nil
+	}
+	for _, p := range hc.Spec.Configuration.Authentication.OIDCProviders {
+		for _, at := range hostsOf(p.Issuer.URL) {
+			host, _ := hostPort(at)
+			i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool {
+				at := []netip.Addr{services.Address(host)}
+				for _, r := range s.Settings.Records {
+					if network.MatchesHost(strings.ToLower(r.Name), host) {
+						at = append(at, r.Addresses...)
+					}
+				}
+				return !s.Gateway.IsValid() && slices.ContainsFunc(at, func(a netip.Addr) bool { return network.Inside(s.CIDR, a) })
+			})
+			if i >= 0 {
+				args := problem.Args{"provider": {p.Name}, "hosts": withoutScheme([]string{at})}
+				ps = append(ps, in.Networks[i].Attachment.Problem(problem.OIDCProviderOnNetwork, args, "spec.configuration.authentication"))
+			}
+		}
 	}
 	return ps
 }

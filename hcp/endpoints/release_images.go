@@ -120,3 +120,26 @@ func unmirroredReleases(o objects.Objects, s settings.Values, all reach) problem
 	}
 	return problem.Problems{p}
 }
+
+// mirroredElsewhere returns a problem if the management cluster has mirrors of the images that releases name, and nodes
+// have none, so that they pull from the origin. Parameter all says what nodes reach with external hosts. If annotation
+// allowed-hosts names the origin, the user knows that edges reach it.
+func mirroredElsewhere(o objects.Objects, s settings.Values, all reach) problem.Problems {
+	var repositories, origins []string
+	for _, release := range releaseImages(o) {
+		repository := namedBy(release)
+		origin := imageref.Registry(repository)
+		mirrored := func(source string) bool { return imageref.Covers(strings.ToLower(source), repository) }
+		forNodes := func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && mirrored(s.Source) }
+		allowed := s.AllowedHosts != nil && slices.ContainsFunc(s.AllowedHosts.Hosts, func(h settings.HostPort) bool { return h.Host == origin })
+		if repository != "" && slices.ContainsFunc(o.Management.Mirrored, mirrored) && !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, forNodes) &&
+			all.published(origin) && !all.recorded(origin) && !allowed {
+			repositories, origins = append(repositories, repository), append(origins, origin)
+		}
+	}
+	if len(repositories) == 0 {
+		return nil
+	}
+	args := problem.Args{"repository": slices.Compact(repositories), "other": slices.Compact(origins)}
+	return problem.Problems{problem.New(problem.MirrorsNotForNodes, problem.Subject{}, args, "spec.imageContentSources", network.KeyAllowedHosts)}
+}

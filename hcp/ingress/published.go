@@ -4,7 +4,6 @@ package ingress
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
@@ -72,19 +71,19 @@ func PassesThrough(hc *hyperv1.HostedCluster) bool {
 	return hc.Spec.DNS.BaseDomain == "" && hc.CreationTimestamp.IsZero()
 }
 
-// ManagementDomain returns the ingress domain of the management cluster if the domain of the hosted cluster is that domain
-// or below it, because of base domain passthrough. It returns "" if no Route shows this: the user may have set the base
-// domain.
-func ManagementDomain(o objects.Objects) string {
-	base := o.HostedCluster.Spec.DNS.BaseDomain
-	of := func(r routev1.Route) bool {
-		domain, generated := GeneratedBelow(r)
-		return generated && strings.EqualFold(domain, base)
+// ManagementDomain returns the ingress domain of the management cluster if Routes show that the domain of the hosted
+// cluster is that domain or below it, else "". chosen is true if HyperShift chose the base domain, for base domain
+// passthrough.
+func ManagementDomain(o objects.Objects) (domain string, chosen bool) {
+	own := objects.Domain(o.HostedCluster)
+	for _, r := range o.Routes {
+		above, generated := GeneratedBelow(r)
+		within := strings.EqualFold(own, above) || network.MatchesHost(strings.ToLower("*."+above), strings.ToLower(own))
+		if generated && within && len(above) > len(domain) {
+			domain = strings.ToLower(above)
+		}
 	}
-	if !PassesThrough(o.HostedCluster) || !slices.ContainsFunc(o.Routes, of) {
-		return ""
-	}
-	return base
+	return domain, PassesThrough(o.HostedCluster) && domain != "" && strings.EqualFold(domain, o.HostedCluster.Spec.DNS.BaseDomain)
 }
 
 // GeneratedBelow returns the ingress domain of the management cluster if OpenShift generated the host of r, which is

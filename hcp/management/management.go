@@ -28,6 +28,8 @@ type Cluster struct {
 	PriorityClass string
 	// MultusIsolates is true if the cluster is known to have the kind of OpenShift's network operator.
 	MultusIsolates bool
+	// Mirrored are the image sources for which the cluster has mirrors. Only files and commands have them.
+	Mirrored []string
 	// Networks are what function Networks returns.
 	Networks []network.ReservedDestination
 	// Observed are the results of PodAddresses and ServiceAddresses: addresses in use, of which some may be in no
@@ -50,13 +52,29 @@ func NetworkOperatorKind() schema.GroupVersionKind {
 
 // Kinds returns the kinds that Add reads. All are cluster-scoped. A cluster may lack any of them.
 func Kinds() []schema.GroupVersionKind {
-	return append(NetworkKinds(), PriorityClassKind(), NetworkOperatorKind())
+	return append(NetworkKinds(), PriorityClassKind(), NetworkOperatorKind(), mirrorSetKind(), mirrorPolicyKind())
+}
+
+// mirrorSetKind and mirrorPolicyKind return the kinds with mirrors of images. HyperShift uses these mirrors for control
+// planes, not for nodes (GetAllImageRegistryMirrors in support/globalconfig/imagecontentsource.go).
+func mirrorSetKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ImageDigestMirrorSet"}
+}
+
+func mirrorPolicyKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "operator.openshift.io", Version: "v1alpha1", Kind: "ImageContentSourcePolicy"}
 }
 
 // Add adds the facts in an object of one of Kinds. A cluster with the network operator's kind has an object of it.
 func (c *Cluster) Add(kind schema.GroupVersionKind, object map[string]any) {
 	c.Networks = append(c.Networks, Networks(kind, object)...)
 	c.MultusIsolates = c.MultusIsolates || kind == NetworkOperatorKind()
+	switch kind {
+	case mirrorSetKind():
+		c.Mirrored = append(c.Mirrored, textsAt(object, []string{"spec", "imageDigestMirrors", "source"})...)
+	case mirrorPolicyKind():
+		c.Mirrored = append(c.Mirrored, textsAt(object, []string{"spec", "repositoryDigestMirrors", "source"})...)
+	}
 	if kind == PriorityClassKind() && slices.Contains(textsAt(object, []string{"metadata", "name"}), PriorityClass) {
 		c.PriorityClass = PriorityClass
 	}

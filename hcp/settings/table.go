@@ -151,7 +151,7 @@ func rows() []Key {
 			Meaning: "Addresses (`giaddr`) of the DHCP relays that edges answer. The addresses must be in the network's CIDR. Edges drop packets from other relays.",
 			value:   into(listOf(addresses()), func(s *Values) *[]netip.Addr { return &s.DHCPRelays })},
 		{Name: network.KeySearchDomains, On: both, For: FirstNetworks, Ordered: true, Default: "the domain of the hosted cluster", Example: "blue.example.com",
-			Meaning: "The DNS search domains that DHCP sends to VMs (option 119), at most 64. With base domain passthrough, the default is none if `services` leaves out `dns`. It is also none if `services` leaves out `proxy` and edges ask other DNS servers.",
+			Meaning: "The DNS search domains that DHCP sends to VMs (option 119), at most 64. If the domain is below the ingress domain of the management cluster, and other DNS servers resolve its names for VMs, the default is none.",
 			value:   into(limitedListOf(domainNames()), func(s *Values) *[]string { return &s.SearchDomains })},
 		{Name: network.KeyUpstreams, On: both, For: FirstNetworks, Default: "`none` without a gateway, else `management`", Example: "192.168.100.1:53",
 			Meaning: "The DNS servers for names that edges do not know: `none`, `management`, or a list of addresses, with port 53 (the default) or 853. `none`: edges answer that such names do not exist (NXDOMAIN). `management`: edges ask the management cluster's resolver. Edges reach DNS servers in the CIDR over the network, and all others through the pod network. Edges never forward queries for names of the management cluster. If `services` leaves out `dns`, DHCP sends the listed addresses to VMs.",

@@ -19,8 +19,8 @@ type Entry struct {
 	// Severity is the highest severity that problems with this cause have. An Error becomes a Warning if everything
 	// except the faulty part can be served. While an edge starts, its problem is Waiting.
 	Severity Severity
-	// Mistake is true if the user's objects alone show the problem. Then oooi lint finds it even as a Warning or
-	// Waiting, and oooi plan names it first if nothing is worse.
+	// Mistake is true if it is certain that the user's objects are wrong. Then oooi plan exits with 2 even for a Warning or
+	// Waiting, and names it first if nothing is worse. A setting that may be right, such as one for other servers, is no mistake.
 	Mistake bool
 	// Subject is what {subject} stands for, in words.
 	Subject string

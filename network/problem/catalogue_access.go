@@ -18,31 +18,31 @@ var (
 		What:   "ServiceAccounts {accounts} reach {destinations} on network {network} through Service {service}, from pods of namespaces {namespaces}.",
 		Effect: "Each ServiceAccount needs a token. HyperShift's own policies also admit pods of the ingress and of monitoring.",
 		Fix:    "To close it, remove annotation management-access."})
-	AccessNameUnknown = declare("AccessNameUnknown", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessNameUnknown = declare("AccessNameUnknown", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open: {name} is not the word nodes or apps, an address, or a name in annotation dns-records.",
 		Effect: notOpen,
 		Fix:    "Write the word nodes or apps, add the name to annotation dns-records, or name its address."})
-	AccessToEdge = declare("AccessToEdge", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessToEdge = declare("AccessToEdge", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because edges answer at address {address}.",
 		Effect: notOpen,
 		Fix:    "Name a VM or another host of the network. Pods reach the control plane itself through its Services."})
-	AccessToNoHost = declare("AccessToNoHost", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessToNoHost = declare("AccessToNoHost", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because {address} is not a host address of {cidr}.",
 		Effect: notOpen,
 		Fix:    "Name the address of a host of the network."})
-	AccessOutsideNetworks = declare("AccessOutsideNetworks", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessOutsideNetworks = declare("AccessOutsideNetworks", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because address {address} is on no network that edges serve (CIDRs: {cidrs}).",
 		Effect: notOpen,
 		Fix:    "Name an address on a network, or remove the entry."})
-	AccessPortInUse = declare("AccessPortInUse", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessPortInUse = declare("AccessPortInUse", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because edges use that port for {use}.",
 		Effect: notOpen,
 		Fix:    "Choose another port before the equals sign."})
-	AccessPortRepeated = declare("AccessPortRepeated", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessPortRepeated = declare("AccessPortRepeated", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because {other} has the same port.",
 		Effect: "Both entries of annotation management-access are ignored. The others work.",
 		Fix:    "Choose another port before the equals sign of one of them."})
-	AccessPortWithoutToken = declare("AccessPortWithoutToken", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessPortWithoutToken = declare("AccessPortWithoutToken", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because annotation management-access-accounts is set and plain TCP carries no token.",
 		Effect: notOpen,
 		Fix:    "Remove the port before the equals sign, so that callers use HTTP CONNECT. Or remove annotation management-access-accounts."})
@@ -50,15 +50,15 @@ var (
 		What:   "{entry} is not open, because oooi does not know an ingress of the hosted cluster for this port.",
 		Effect: notOpen,
 		Fix:    "The entry opens when oooi knows the ingress. Or set annotation apps-address to the address of the ingress on the network."})
-	AccessNeedsLeases = declare("AccessNeedsLeases", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessNeedsLeases = declare("AccessNeedsLeases", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open on network {network}, because annotation services leaves out dhcp there.",
 		Effect: "Edges find VMs by their DHCP leases. This entry has no effect on that network.",
 		Fix:    "Name addresses in annotation management-access, or add dhcp to annotation services."})
-	AccessNoNetwork = declare("AccessNoNetwork", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessNoNetwork = declare("AccessNoNetwork", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "{entry} is not open, because no VM boots from a network that edges serve.",
 		Effect: notOpen,
 		Fix:    "Name addresses of hosts in annotation management-access."})
-	AccessSettingUnused = declare("AccessSettingUnused", Entry{Reason: AccessRefused, Severity: SeverityWarning,
+	AccessSettingUnused = declare("AccessSettingUnused", Entry{Reason: AccessRefused, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has no effect, because annotation management-access is not set.",
 		Effect: "Nothing is open to pods of the management cluster.",
 		Fix:    "Set annotation management-access, or remove {key}."})

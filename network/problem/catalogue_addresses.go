@@ -119,11 +119,11 @@ var (
 		What:   "VM {vm} already uses {address}, which would be the {role} of network {network}.",
 		Effect: "Two hosts cannot have one address.",
 		Fix:    "Set annotation edge-addresses to four free addresses, or give the VM another address."})
-	AppsAddressIsEdge = declare("AppsAddressIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	AppsAddressIsEdge = declare("AppsAddressIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation apps-address ({address}) is an edge address of network {network}, where no ingress listens.",
 		Effect: "{name} is not resolved.",
 		Fix:    "Set annotation apps-address to an address that serves {name} on port 443."})
-	RecordIsEdge = declare("RecordIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	RecordIsEdge = declare("RecordIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation dns-records gives {name} the address {address}, which is an edge address of network {network}.",
 		Effect: "Edges forward no connection to that name.",
 		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
@@ -201,7 +201,7 @@ var (
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
 		Fix:    "Give the load balancer another address."})
-	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) cannot reach: {records}.",
 		Effect: "VMs resolve the names, but connections to them fail.",
 		Fix:    "Set addresses of hosts on the network. Or set annotation gateway, unless the addresses lie in a network of the hosted cluster."})
@@ -209,7 +209,7 @@ var (
 		What:   "Addresses {addresses} of {key} belong to {other} of the hosted cluster.",
 		Effect: "Nodes on network {network} reach only Services of the hosted cluster at such addresses.",
 		Fix:    "If another host has one of them, give the host another address. The networks of the hosted cluster cannot be changed."})
-	RelaysUnreachable = declare("RelaysUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	RelaysUnreachable = declare("RelaysUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has addresses that are not host addresses of network {network} ({cidr}): {servers}.",
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
 		Fix:    "Set the addresses that the relay agents have on the network."})
@@ -217,7 +217,7 @@ var (
 		What:   "VMs on network {network} ({cidr}) cannot reach any DNS server of annotation {key}, which DHCP advertises: {servers}.",
 		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
 		Fix:    "Set the address of a DNS server on the network, add dns to annotation services, or set annotation gateway."})
-	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What: "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the " +
 			"network or broadcast address.",
 		Effect: "Edges do not ask this server.",
@@ -227,11 +227,11 @@ var (
 		Effect: "If they can be reached only through the gateway, they do not answer.",
 		Fix: "No action is needed if the pod network reaches them. Otherwise name their networks in annotation client-networks, " +
 			"unless OVN-Kubernetes provides the network. Or set annotation {key} to a DNS server on the network."})
-	UpstreamIsVM = declare("UpstreamIsVM", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	UpstreamIsVM = declare("UpstreamIsVM", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server}, which is the address of VM {vm} on network {network}.",
 		Effect: "That VM can give any answer to the other VMs. While it is down, names outside the plan do not resolve.",
 		Fix:    "Set the address of a DNS server that is not a VM of this cluster."})
-	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
 		Effect: "Edges reach {other} through the pod network, so they do not answer hosts in {clientNetwork}. Edges answer hosts in all other client networks.",
 		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})

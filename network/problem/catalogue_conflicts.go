@@ -49,19 +49,19 @@ var (
 		What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}, which VMs still use.",
 		Effect: "Network {network} is not served until these VMs are gone, because two nodes could get the same address.",
 		Fix:    "Set another CIDR for network {network} ({where})."})
-	PinnedCIDRRemoved = declare("PinnedCIDRRemoved", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	PinnedCIDRRemoved = declare("PinnedCIDRRemoved", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Network {network} is in use, so its addresses cannot change. Its CIDR is no longer set.",
 		Effect: "CIDR {cidr} and edge addresses {addresses} remain until no VM uses the network.",
 		Fix:    "To keep them, set {cidr} again ({where})."})
-	PinnedCIDRChanged = declare("PinnedCIDRChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	PinnedCIDRChanged = declare("PinnedCIDRChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Network {network} is in use, so its addresses cannot change.",
 		Effect: "The new CIDR {wanted} takes effect when no VM uses the network. Until then, {cidr} with edge addresses {addresses} remains.",
 		Fix:    "To cancel the change, set the CIDR back to {cidr} ({where})."})
-	PinnedAddressesChanged = declare("PinnedAddressesChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	PinnedAddressesChanged = declare("PinnedAddressesChanged", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Network {network} is in use, so its addresses cannot change.",
 		Effect: "The new edge addresses {wanted} take effect when no VM uses the network.",
 		Fix:    "To cancel the change, set annotation edge-addresses to {addresses}."})
-	PinnedSettingsRefused = declare("PinnedSettingsRefused", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	PinnedSettingsRefused = declare("PinnedSettingsRefused", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Network {network} is in use, so its addresses cannot change. Its new settings are invalid.",
 		Effect: "CIDR {cidr} and edge addresses {addresses} remain.",
 		Fix:    "Correct the settings, or restore the previous values."})

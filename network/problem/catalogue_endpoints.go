@@ -128,7 +128,7 @@ var (
 		What:   "The HostedCluster sets type HostNetwork for its ingress, with port {port}. On each node, the proxy to the API server has this port.",
 		Effect: "No node runs the ingress, so {name} does not work. The console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "Create the cluster with another port for the ingress, or for the proxy (spec.networking.apiServer.port)."})
-	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+	IngressNameUnresolved = declare("IngressNameUnresolved", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "The ingress also serves {names}, but annotation dns-records has only {name}.",
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",
 		Fix:    "Add a record for it to annotation dns-records."})
@@ -152,6 +152,10 @@ var (
 		What:   "An identity provider of the hosted cluster is at {hosts}, which lies in {other} of the hosted cluster.",
 		Effect: "Nodes on network {network} look for it inside the hosted cluster, so logins with it fail.",
 		Fix:    "Give the provider another address. The networks of the hosted cluster cannot be changed."})
+	OIDCProviderOnNetwork = declare("OIDCProviderOnNetwork", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "OIDC provider {provider} is at {hosts}, which has an address of network {network}. The network has no gateway.",
+		Effect: "The hosted API server reads the keys of the provider from the management cluster, not through nodes. If it does not reach the provider, logins fail.",
+		Fix:    "Let the management cluster resolve and reach {hosts}, too."})
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
@@ -164,7 +168,7 @@ var (
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway."})
-	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation allowed-hosts has {hosts}, which is published to VMs.",
 		Effect: "Edges forward connections to the published endpoint, not to an external host.",
 		Fix:    "Remove {hosts} from annotation allowed-hosts."})
@@ -212,18 +216,18 @@ var (
 		What:   "The first router in the status of {object} admitted it with host {host}. VMs connect to {otherHost}.",
 		Effect: "HyperShift creates Ignition's certificate for {host}, so new nodes cannot boot.",
 		Fix:    "Let a router that does not override the host admit the Route first. VMs do not use the router."})
-	TooManyPublished = declare("TooManyPublished", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+	TooManyPublished = declare("TooManyPublished", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Services with annotation publish request more than {most} endpoints.",
 		Effect: "Service {service} is not fully published, nor are {count} newer Services.",
 		Fix:    "Remove annotation publish from some of them."})
-	PublishedIsIngress = declare("PublishedIsIngress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+	PublishedIsIngress = declare("PublishedIsIngress", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning, Mistake: true,
 		What: "Service {service} is not published at {at}, because it is the ingress of the hosted cluster, which is served as *.apps.",
 		Fix:  "Remove annotation publish from it."})
-	PublishedByHostedCluster = declare("PublishedByHostedCluster", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+	PublishedByHostedCluster = declare("PublishedByHostedCluster", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Service {service} is not published, because it is a copy of Service {hostedService} of the hosted cluster.",
 		Effect: "Users of the hosted cluster cannot publish endpoints to its nodes.",
 		Fix:    "Remove annotation publish from both Services. Publish another Service of the control plane namespace."})
-	PublishedHasNoPort = declare("PublishedHasNoPort", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning,
+	PublishedHasNoPort = declare("PublishedHasNoPort", Entry{Reason: PublishingUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Service {service} is not published at {at}.",
 		Effect: "It has no TCP port, or it is of type ExternalName.",
 		Fix:    "Publish a Service with a TCP port."})

@@ -42,7 +42,7 @@ var (
 		What:   "VMs of NodePool {nodePools} boot from network {network}, but annotation network selects only {selected}.",
 		Effect: "New nodes of the NodePool cannot boot.",
 		Fix:    "Set annotation network to auto, or name {selected} first in spec.platform.kubevirt.additionalNetworks of the NodePool."})
-	NotSelectedInUse = declare("NotSelectedInUse", Entry{Reason: NetworkMissing, Severity: SeverityWarning,
+	NotSelectedInUse = declare("NotSelectedInUse", Entry{Reason: NetworkMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs use network {network}, but annotation network does not select it.",
 		Effect: "The network and its edges remain as they are until no VM uses it.",
 		Fix:    "Delete or replace the VMs that use it. To keep the network, set annotation network to auto."})
@@ -171,7 +171,7 @@ var (
 		What:   "No node has a virtual function {resource}, which NetworkAttachmentDefinition {nad} needs.",
 		Effect: "Each edge needs one, as each VM does.",
 		Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet."})
-	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes does not add the routes that edges need.",
 		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
 		Fix:    "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of type bridge for the network."})

@@ -4,11 +4,11 @@
 package problem
 
 var (
-	HostNotPermitted = declare("HostNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning,
+	HostNotPermitted = declare("HostNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names hosts that the operator's flag --permit-hosts does not permit: {hosts}.",
 		Effect: "VMs cannot reach them. All other hosts are served.",
 		Fix:    "Remove the hosts, or ask the administrator of the management cluster to permit them."})
-	HostPortNotPermitted = declare("HostPortNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning,
+	HostPortNotPermitted = declare("HostPortNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names ports that the operator's flag --permit-ports does not permit: {hosts}.",
 		Effect: "VMs cannot reach them. All other hosts are served.",
 		Fix:    "Use another port, or ask the administrator of the management cluster to permit the port."})
@@ -22,20 +22,20 @@ var (
 		Effect: "Edges do not dial these addresses for VMs.",
 		Fix: "Remove hosts in a client network from annotation {key}: nodes then reach them through the gateway. The cluster's administrator " +
 			"can permit addresses inside the management cluster with the operator's flag --permit-destinations."})
-	UpstreamPortRefused = declare("UpstreamPortRefused", Entry{Reason: NotPermitted, Severity: SeverityWarning,
+	UpstreamPortRefused = declare("UpstreamPortRefused", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), but edges reach DNS servers only at ports 53 and 853.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set a server at port 53."})
-	UpstreamIsSpecial = declare("UpstreamIsSpecial", Entry{Reason: NotPermitted, Severity: SeverityWarning,
+	UpstreamIsSpecial = declare("UpstreamIsSpecial", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), which is in the special-purpose block {other}.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set the address of a DNS server."})
-	UpstreamInManagement = declare("UpstreamInManagement", Entry{Reason: NotPermitted, Severity: SeverityWarning,
+	UpstreamInManagement = declare("UpstreamInManagement", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), which is inside the management cluster: {other}.",
 		Effect: "Edges do not ask this server. It could reveal names of other tenants to VMs.",
 		Fix: "Set a server outside of it, or set {key} to management. The administrator of the management cluster can permit " +
 			"the address with the operator's flag --permit-destinations."})
-	UpstreamNotPermitted = declare("UpstreamNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning,
+	UpstreamNotPermitted = declare("UpstreamNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), which the operator's flag --permit-upstreams does not permit.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set another server, or ask the administrator of the management cluster to permit it."})
@@ -47,7 +47,7 @@ var (
 		What:   "Annotation {key} sets {name} to {addresses}, which overrides a published endpoint.",
 		Effect: "VMs do not reach this endpoint through edges.",
 		Fix:    "Remove {name} from annotation {key}, unless {addresses} serves it."})
-	RecordCoversTopLevelDomain = declare("RecordCoversTopLevelDomain", Entry{Reason: NamesOverridden, Severity: SeverityWarning,
+	RecordCoversTopLevelDomain = declare("RecordCoversTopLevelDomain", Entry{Reason: NamesOverridden, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} sets all names below a top-level domain ({name}) to {addresses}.",
 		Effect: "VMs do not reach other hosts of that domain by name.",
 		Fix:    "Name a domain of your own in annotation {key}."})

@@ -12,16 +12,16 @@ var (
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
 			"If VMs use the time of their hosts, no action is needed."})
-	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix:    "Remove annotation {key}: edges then serve the time. Or set {key} to a time server on the network. Or set annotation gateway, unless the servers lie in a network of the hosted cluster."})
-	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning,
+	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}, and edges run no NTP server there.",
 		Effect: "If clocks drift, TLS fails.",
 		Fix: "Set annotation {key} to a time server on the network. Or set annotation gateway, unless the servers lie in a network of the hosted cluster. If VMs boot from the network, " +
 			"you can also remove {key} and add ntp to annotation services."})
-	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
+	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What: "VMs on network {network} ({cidr}) cannot reach annotation {key} ({address}).",
 		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. " +
 			"A load balancer of the hosted cluster with this address is not affected.",
@@ -123,6 +123,10 @@ var (
 		Effect: "Published releases of OpenShift name images there, also if the release is mirrored. Nodes without these images do not become Ready.",
 		Fix: "Add this source and its mirror to spec.imageContentSources, or {other} to annotation allowed-hosts, after the word auto. " +
 			"A release that you built may name other repositories, which nodes need instead."})
+	MirrorsNotForNodes = declare("MirrorsNotForNodes", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "The management cluster has mirrors of {repository}, but spec.imageContentSources has none. Only these are for nodes.",
+		Effect: "Nodes pull from {other}. If edges do not reach it, nodes do not become Ready.",
+		Fix:    "Add this source and its mirrors to spec.imageContentSources. If edges reach {other}, name it in annotation allowed-hosts, after the word auto."})
 	NetworkPluginMayNameOthers = declare("NetworkPluginMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "The hosted cluster has networkType {type}, so you install its network plugin.",
 		Effect: "No object names the registries of the plugin's images. Nodes that cannot pull them stay NotReady.",

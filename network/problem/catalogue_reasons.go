@@ -96,7 +96,7 @@ var (
 	EndpointStale            = reason("EndpointStale", Traits{})
 	WaitingForNetwork        = reason("WaitingForNetwork", Traits{})
 	InstallationIncomplete   = reason("InstallationIncomplete", Traits{})
-	EdgesCannotStart         = reason("EdgesCannotStart", Traits{})
+	EdgesCannotStart         = reason("EdgesCannotStart", Traits{Rank: PreventsNodes})
 	DrainInterrupts          = reason("DrainInterrupts", Traits{})
 	NetworkTestFailed        = reason("NetworkTestFailed", Traits{})
 	CheckIncomplete          = reason("CheckIncomplete", Traits{})

@@ -18,7 +18,7 @@ var (
 		What:   "Network {network} is not served, because it has no CIDR.",
 		Effect: "spec.networking.machineNetwork ({found}) applies only to a network that VMs boot from. These VMs boot from the pod network.",
 		Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
-	SecondaryCIDRRemoved = declare("SecondaryCIDRRemoved", Entry{Reason: ServedByOthers, Severity: SeverityWarning,
+	SecondaryCIDRRemoved = declare("SecondaryCIDRRemoved", Entry{Reason: ServedByOthers, Severity: SeverityWarning, Mistake: true,
 		What:   "The CIDR of network {network} is no longer set.",
 		Effect: "Its edges stay as they are, with CIDR {cidr}.",
 		Fix:    "To keep them, set {cidr} again ({where}). To remove them, set annotation services to none on its NetworkAttachmentDefinition."})
@@ -41,20 +41,20 @@ var (
 		What:   "Annotation services leaves the proxy on network {network} to your own servers.",
 		Effect: "Edges carry no connections to {endpoints}.",
 		Fix:    "Your servers must carry them. The edges resolve only the names in annotation dns-records."})
-	ListenerInUse = declare("ListenerInUse", Entry{Reason: AddressConflict, Severity: SeverityError, Subject: "endpoint",
+	ListenerInUse = declare("ListenerInUse", Entry{Reason: AddressConflict, Severity: SeverityError, Mistake: true, Subject: "endpoint",
 		What: "{subject} is not served at {at}, because {by} already uses that address and port.",
 		Fix:  "Publish one of the two at another port or name."})
 	ListenerWithoutServerNames = declare("ListenerWithoutServerNames", Entry{Reason: AddressConflict, Severity: SeverityWarning, Subject: "endpoint",
 		What:   "{subject} is not served at {at}.",
 		Effect: "Every connection to that port goes to {by}, because its clients do not send a server name.",
 		Fix:    "Publish it at another port."})
-	PortReservedForDNS = declare("PortReservedForDNS", Entry{Reason: AddressConflict, Severity: SeverityError, Subject: "endpoint",
+	PortReservedForDNS = declare("PortReservedForDNS", Entry{Reason: AddressConflict, Severity: SeverityError, Mistake: true, Subject: "endpoint",
 		What: "{subject} is not served at {at}, because that port is reserved for DNS.",
 		Fix:  "Publish it at another port."})
-	BackendNameInUse = declare("BackendNameInUse", Entry{Reason: AddressConflict, Severity: SeverityError, Subject: "endpoint",
+	BackendNameInUse = declare("BackendNameInUse", Entry{Reason: AddressConflict, Severity: SeverityError, Mistake: true, Subject: "endpoint",
 		What: "{subject} is not served at {at}, because another endpoint is already named {by}.",
 		Fix:  "Give the Service another name."})
-	ServerNameMissing = declare("ServerNameMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError, Subject: "endpoint",
+	ServerNameMissing = declare("ServerNameMissing", Entry{Reason: PublishingUnsupported, Severity: SeverityError, Mistake: true, Subject: "endpoint",
 		What:   "{subject} is not served at {at}.",
 		Effect: "Connections to that port are distinguished by their TLS server name, and {subject} has none.",
 		Fix:    "Publish it with a host name."})

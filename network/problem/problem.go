@@ -100,11 +100,11 @@ func (p Problem) Blocks() bool { return p.Level() == SeverityError && !p.Confine
 // Waits reports whether p is Waiting: it ends as soon as another object exists.
 func (p Problem) Waits() bool { return p.Level() == SeverityWaiting }
 
-// Mistake reports whether p is a Warning or Waiting about what a user wrote: an annotation without effect, or an Entry
-// with Mistake.
+// Mistake reports whether p is a Warning or Waiting about what a user wrote: an annotation that is invalid or without
+// effect, or an Entry with Mistake.
 func (p Problem) Mistake() bool {
 	e, _ := p.Cause.Entry()
-	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationUnknown || e.Mistake)
+	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationInvalid || p.Reason == AnnotationUnknown || e.Mistake)
 }
 
 // Problems are problems in the order in which they were found.

@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"cmd/oooi/command":        {"cmd/oooi/source", "hcp/apiproxy", "hcp/apirewrite", "hcp/manifest", "hcp/settings", "network", "version"},
 	"cmd/oooi/mustgather":     {"cmd/oooi/command", "cmd/oooi/source", "edge/wire", "hcp", "version"},
 	"cmd/oooi/picture":        {"cmd/oooi/command", "cmd/oooi/plan", "cmd/oooi/source", "cmd/oooi/status", "explain", "hcp", "hcp/files", "network"},
-	"cmd/oooi/plan":           {"cmd/oooi/command", "cmd/oooi/source", "derive", "explain", "hcp", "hcp/files", "hcp/manifest", "hcp/networks", "hcp/settings", "network", "network/problem"},
+	"cmd/oooi/plan":           {"cmd/oooi/command", "cmd/oooi/placement", "cmd/oooi/source", "controllers/desired", "derive", "explain", "hcp", "hcp/files", "hcp/manifest", "hcp/networks", "hcp/settings", "network", "network/problem"},
 	"cmd/oooi/source":         {"edge/wire", "hcp", "hcp/files", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "network"},
 	"cmd/oooi/status":         {"cmd/oooi/command", "cmd/oooi/source", "controllers/gather", "controllers/own", "controllers/report", "edge/leaseobject", "edge/wire", "explain", "hcp", "hcp/files", "hcp/services", "hcp/settings", "network", "network/problem", "reported", "version"},
 	"cmd/oooi-apiproxy":       {"callers", "hcp/apiproxy", "hcp/apirewrite", "hcp/apirewrite/protobuf", "version"},

@@ -290,6 +290,9 @@ func (f clusterFacts) plans(p problem.Problem) bool {
 
 func planChecks(p plan.Planned, partial bool) (out []checked) {
 	for _, x := range p.Problems {
+		if x.Reason == problem.EdgesCannotStart {
+			continue // nodeChecks also know the free resources.
+		}
 		c := lineOf(string(x.Reason), problem.Problems{x})
 		if explain.FailsAlone(x) {
 			c.Verdict = failure

@@ -38,8 +38,8 @@ type finding struct {
 	Severity problem.Severity `json:"severity"`
 	Detail   string           `json:"detail"`
 
-	// planned is true if `oooi plan` shows this problem in a plan.
-	planned bool
+	// planned is true if `oooi plan` shows this problem in a plan, and mistake if it exits with 2 for it.
+	planned, mistake bool
 }
 
 // String returns "file:line: Kind namespace/name: key: message", without the line if it is unknown.
@@ -118,7 +118,7 @@ func (a annotated) finds(p problem.Problem, key string) finding {
 	if !isField && !strings.Contains(key, "/") {
 		key = settings.Prefix + key
 	}
-	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String()}
+	return finding{File: a.File, Line: cmp.Or(a.Lines[key], a.Lines[""]), Object: a.String(), Key: key, Reason: p.Reason, Cause: p.Cause, Severity: p.Level(), Detail: explain.Problem(p).String(), mistake: isMistake(p)}
 }
 
 // named reports whether s has the name of a. If s has a namespace, it must be that of a as well.
@@ -219,12 +219,14 @@ func publishedElsewhere(a annotated, clusters []hcp.Objects) problem.Problems {
 	return problem.Problems{problem.New(problem.PublishedElsewhere, on, problem.Args{"namespace": {a.Namespace}}, network.KeyPublish)}
 }
 
-// isFinding reports whether p is a finding. Findings are problems of annotations, mistakes, and problems that make `oooi
-// plan` fail. If an object in parameter objects has an annotation that a Warning is about, the Warning is also a
-// finding.
+// isMistake reports whether `oooi plan` exits with 2 for p.
+func isMistake(p problem.Problem) bool { return p.Mistake() || explain.FailsAlone(p) }
+
+// isFinding reports whether p is a finding. Findings are mistakes, and all problems of annotations without effect. If an
+// object in parameter objects has an annotation that a Warning is about, the Warning is also a finding, even if the
+// annotation may be right.
 func isFinding(p problem.Problem, objects []annotated) bool {
-	ofAnnotations := p.Reason == problem.AnnotationInvalid || p.Reason == problem.AnnotationUnknown
-	if ofAnnotations || p.Mistake() || explain.FailsAlone(p) {
+	if isMistake(p) || p.Reason == problem.AnnotationUnknown {
 		return true
 	}
 	return p.Level() == problem.SeverityWarning && slices.ContainsFunc(p.Keys, func(key string) bool {

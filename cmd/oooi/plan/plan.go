@@ -15,7 +15,6 @@ import (
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/problem"
 )
 
 // New returns the command `oooi plan`.
@@ -71,16 +70,13 @@ func plan(c *cobra.Command, in input, set []string, output string) error {
 			command.Complain(c.ErrOrStderr(), f.String())
 		}
 	}
-	objects := in.annotated()
 	for i, line := range plans {
 		code = command.WorseExit(code, codeOf(line))
-		its := ofCluster(line.objects, objects)
-		line.preview.Finding = func(p problem.Problem) bool { return isFinding(p, its) }
 		if err := line.write(c.OutOrStdout(), output, i == 0); err != nil {
 			return err
 		}
 	}
-	if len(found) > 0 {
+	if slices.ContainsFunc(found, func(f finding) bool { return f.mistake }) {
 		code = command.ExitFault
 	}
 	if !p.serves() {

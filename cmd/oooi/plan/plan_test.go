@@ -11,7 +11,6 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/cmd/oooi/command"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/manifest"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -31,7 +30,7 @@ func objects(t *testing.T, story string) string {
 	return golden.Find(t, story).File(t, "objects.yaml")
 }
 
-// TestPlanStories: what the command says about each story, in words and as JSON. It exits with 2 if oooi lint does.
+// TestPlanStories: what the command says about each story, in words and as JSON. It exits with 2 for mistakes.
 func TestPlanStories(t *testing.T) {
 	for _, story := range golden.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
@@ -54,14 +53,14 @@ func TestPlanStories(t *testing.T) {
 				g.Expect(problems).NotTo(BeNil())
 				g.Expect(string(keys["plan"]) == "null").To(Equal(problems.Blocking()), "null where it is refused, what is known where it waits")
 				switch {
-				case len(problems.Of(problem.SeverityError)) > 0, slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Cause == problem.NoRegistryReachable }):
+				case len(problems.Of(problem.SeverityError)) > 0, slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Mistake() || p.Cause == problem.NoRegistryReachable }):
 					want = 2
 				case problems.Waiting() && want == 0:
 					want = 3
 				}
 			}
-			if _, _, lintCode := oooi(t, "", "lint", "-f", story.File(t, "objects.yaml")); lintCode == command.ExitFault {
-				want = 2
+			if _, _, lintCode := oooi(t, "", "lint", "-f", story.File(t, "objects.yaml")); want == 2 {
+				g.Expect(lintCode).To(Equal(want), "oooi lint finds each mistake")
 			}
 			g.Expect(code).To(Equal(want))
 		})
@@ -75,6 +74,10 @@ func TestPlanExitCodes(t *testing.T) {
 	}
 	served := objects(t, "lb-ip")
 	notAsked := strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network: auto", "other: x")
+	annotated := func(with string) string {
+		const network = settings.Prefix + "network: auto\n"
+		return strings.Replace(read(t, served), network, network+"    "+settings.Prefix+with+"\n", 1)
+	}
 	for name, c := range map[string]struct {
 		stdin  string
 		args   []string
@@ -99,6 +102,9 @@ func TestPlanExitCodes(t *testing.T) {
 		"a bad -o":             {args: []string{"-f", served, "-o", "xml"}, code: 1, stderr: "json"},
 		"no cluster":           {stdin: "kind: Other", args: []string{"-f", "-"}, code: 1, stderr: "no HostedCluster"},
 		"no cluster opted in":  {stdin: notAsked, args: []string{"-f", "-"}, code: 1, stderr: "--set network=auto"},
+		"another time server":  {stdin: annotated("services: 'dhcp,dns,proxy'"), args: []string{"-f", "-"}},
+		"a mirror at hand":     {stdin: annotated("allowed-hosts: none"), args: []string{"-f", "-"}},
+		"an edge for *.apps":   {stdin: annotated("apps-address: 192.168.100.3"), args: []string{"-f", "-"}, code: 2},
 		"a misspelled network": {stdin: strings.ReplaceAll(read(t, served), "hostedcluster.densityops.com/network", "hostedclusters.densityops.com/network"), args: []string{"-f", "-"}, code: 2, stderr: "wrong prefix"},
 		"opted in by --set":    {stdin: notAsked, args: []string{"-f", "-", "--set", "network=auto"}},
 		"a setting by --set":   {args: []string{"-f", served, "--set", "cidr=10.0.0.0/30"}, code: 2},
@@ -113,6 +119,45 @@ func TestPlanExitCodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoNodeForEdges: if the labels or taints of all Nodes in the input exclude edges, the plan says so first.
+func TestNoNodeForEdges(t *testing.T) {
+	const selected, node = "edge-node-selector: zone=a", "  labels: {kubernetes.io/hostname: node1}\n"
+	for name, c := range map[string]struct{ annotation, node, want string }{
+		"all Nodes":            {"edges: '2'", node, ""},
+		"no Node has a label":  {selected, node, "1 do not have the labels that edges need"},
+		"a Node has the label": {selected, "  labels: {zone: a}\n", ""},
+		"it has a taint":       {selected, "  labels: {zone: a}\nspec: {taints: [{key: gpu, effect: NoSchedule}]}\n", "1 have taint gpu:NoSchedule"},
+		"Nodes without labels": {selected, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			const network = settings.Prefix + "network: auto\n"
+			text := strings.Replace(read(t, objects(t, "lb-ip")), network, network+"    "+settings.Prefix+c.annotation+"\n", 1)
+			stdout, _, code := oooiPlan(t, strings.Replace(text, node, c.node, 1), "-f", "-")
+			g.Expect(code).To(BeZero(), stdout)
+			top, _, _ := strings.Cut(stdout, "\n\n")
+			if c.want == "" {
+				g.Expect(stdout).NotTo(ContainSubstring("EdgesCannotStart"))
+				return
+			}
+			g.Expect(top).To(And(ContainSubstring("edges may not start, so nodes may not become Ready."), ContainSubstring("Fix first: EdgesCannotStart: No node may run an edge: "+c.want)))
+		})
+	}
+}
+
+// TestMirrorsInFiles: a plan knows the mirrors of the management cluster.
+func TestMirrorsInFiles(t *testing.T) {
+	g := NewWithT(t)
+	const mirrors = "\n---\napiVersion: config.openshift.io/v1\nkind: ImageDigestMirrorSet\nmetadata: {name: release}\n" +
+		"spec: {imageDigestMirrors: [{source: quay.io/openshift-release-dev, mirrors: [mirror.example.com/ocp]}]}\n"
+	text := read(t, objects(t, "registries"))
+	stdout, _, _ := oooiPlan(t, text, "-f", "-")
+	g.Expect(stdout).NotTo(ContainSubstring("The management cluster has mirrors"))
+	text = strings.ReplaceAll(text, "source: quay.io/openshift-release-dev/ocp-v4.0-art-dev", "source: quay.io/other")
+	stdout, _, _ = oooiPlan(t, text+mirrors, "-f", "-")
+	g.Expect(stdout).To(ContainSubstring("The management cluster has mirrors of quay.io/openshift-release-dev/ocp-v4.0-art-dev"))
 }
 
 // TestPlanPermissions: the flags and environment variables of the operator show in a plan what the

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/placement"
+	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/derive"
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
@@ -132,11 +135,13 @@ func (p planner) plan(m member) Planned {
 	if !m.deleting() {
 		derived = derive.Derive(request, observed, m.last, others)
 	}
-	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, Explained: explain.JSON(derived.Problems), objects: m.Objects}
+	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, objects: m.Objects}
 	out.Facts.Problems = nil // They are also in out.Problems.
 	if decided, ok := derived.Plan(); ok && !m.deleting() {
 		out.Plan = &decided
+		out.Problems = slices.Concat(out.Problems, edgesExcluded(decided, m.Nodes))
 	}
+	out.Explained = explain.JSON(out.Problems)
 	out.preview = preview(m.Objects, out)
 	out.AppsService = hcp.AppsService(m.Objects, out.preview.Shown())
 	if m.assumed {
@@ -144,6 +149,23 @@ func (p planner) plan(m member) Planned {
 	}
 	out.preview.Running = len(m.last.Networks) > 0
 	return out
+}
+
+// edgesExcluded returns a problem for each network of p whose edges none of nodes may run, whatever its free resources.
+// Nodes without labels were not written by a kubelet, and do not count.
+func edgesExcluded(p network.Plan, nodes []corev1.Node) (ps problem.Problems) {
+	nodes = network.Without(nodes, func(n corev1.Node) bool { return len(n.Labels) == 0 })
+	for _, n := range p.Networks {
+		if len(n.Edges) == 0 || len(nodes) == 0 {
+			continue
+		}
+		pod := desired.EdgePod(n, n.Edges[0], desired.Release{}, p.Cluster.ControlPlaneNamespace)
+		if rooms, others := placement.RoomsFor(pod, nil, nodes, nil); len(rooms) == 0 {
+			args := problem.Args{"nodes": {placement.CountsOf(others)}}
+			ps = append(ps, n.Problem(problem.NodesExcluded, args, network.KeyEdgeNodeSelector).Warning())
+		}
+	}
+	return ps
 }
 
 func preview(o hcp.Objects, p Planned) explain.Preview {
