@@ -178,7 +178,7 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and a registry at an address":                         {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
 		"a proxy, and a registry with plain HTTP":                       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
 		"a proxy, and allowed-hosts none":                               {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
-		"a proxy, and services without dns and proxy":                   {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp")}},
+		"a proxy, and services without dns and proxy":                   {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp"), annotated(network.KeyUpstreams, "192.168.100.53")}},
 		"a proxy, and a registry at an address that noProxy has":        {given: []change{proxied(controlPlane + ",10.9.8.0/24"), release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy for HTTP only, and a registry at an address":           {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy, and allowed-hosts none, and noProxy has the registry": {given: []change{proxied(controlPlane + ",quay.io"), annotated(network.KeyAllowedHosts, "none")}, want: []string{images + "cdn.quay.io, cdn01.quay.io, cdn02.quay.io, cdn03.quay.io, cdn04.quay.io, cdn05.quay.io, cdn06.quay.io, quay.io"}},

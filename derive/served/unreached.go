@@ -4,6 +4,7 @@
 package served
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -40,8 +41,8 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	if !n.Primary {
 		return ps
 	}
-	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(missing(reach, servers)) == len(servers) {
-		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
+	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(missing(reach, servers)) == len(servers) {
+		note(problem.NameServersUnreachable, problem.Args{"servers": {cmp.Or(network.AddressList(servers), "none")}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
 	var providers []string
