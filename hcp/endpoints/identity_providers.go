@@ -65,7 +65,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		switch {
 		case !allNamed(hosts):
 			cause = problem.IdentityProviderWithoutName
-		case !allPermitted(o.Permissions, hosts):
+		case !allPermitted(o, hosts):
 			cause = problem.IdentityProviderNotPermitted
 		}
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts))
@@ -76,7 +76,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		switch host := []string{r}; {
 		case !allNamed(host):
 			cause = problem.ImportsWithoutName
-		case !allPermitted(o.Permissions, host):
+		case !allPermitted(o, host):
 			cause = problem.ImportsNotPermitted
 		}
 		byCause[cause] = append(byCause[cause], r)
@@ -100,10 +100,12 @@ func allNamed(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
 }
 
-func allPermitted(p network.Permissions, hosts []string) bool {
+// allPermitted reports whether edges would forward to hosts if annotation allowed-hosts listed them.
+func allPermitted(o objects.Objects, hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool {
-		host, port := hostPort(at)
-		return !p.Host(host) || !p.Port(port)
+		h, _ := byServerName(at)
+		proxy, _ := proxyFor(o.Proxy, h)
+		return !o.Permissions.Host(h.Host) || !o.Permissions.Port(h.Port) || refusedBehind(o, externalHost(h, proxy))
 	})
 }
 

@@ -137,9 +137,9 @@ var (
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
-		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
+		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add it to annotation allowed-hosts, after the word auto."})
+		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with the address if it is inside that cluster. Then add it to annotation allowed-hosts, after the word auto."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
@@ -153,9 +153,9 @@ var (
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
 	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
-		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
+		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add them to annotation allowed-hosts, after the word auto."})
+		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with addresses inside that cluster. Then add them to annotation allowed-hosts, after the word auto."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
