@@ -87,13 +87,13 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	return ps
 }
 
-func providerHosts(hc *hyperv1.HostedCluster) []netip.AddrPort {
+func providerHosts(hc *hyperv1.HostedCluster, r reach) []netip.AddrPort {
 	var all []string
-	r := reach{proxy: proxyOf(hc)}
+	r.proxy = proxyOf(hc)
 	for _, p := range identityProviders(hc) {
 		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.proxied(at) })...)
 	}
-	return addressesAmong(all)
+	return r.addressesOf(all)
 }
 
 func allNamed(hosts []string) bool {

@@ -129,18 +129,37 @@ func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
 	for _, proxy := range proxies(o.HostedCluster) {
 		all = append(all, dialed(proxy))
 	}
-	return addressesAmong(all)
+	return own.addressesOf(all)
 }
 
-func addressesAmong(all []string) (out []netip.AddrPort) {
+// addressesOf returns the destinations in all that are addresses, or names with records of the user, sorted.
+func (r reach) addressesOf(all []string) (out []netip.AddrPort) {
 	for _, at := range all {
 		host, port := hostPort(at)
+		addresses := r.recordOf(host).Addresses
 		if a := services.Address(host); a.IsValid() {
+			addresses = []netip.Addr{a}
+		}
+		for _, a := range addresses {
 			out = append(out, netip.AddrPortFrom(a, port))
 		}
 	}
 	slices.SortFunc(out, netip.AddrPort.Compare)
 	return slices.Compact(out)
+}
+
+// recordOf returns the closest record for host. It returns none if an endpoint has the name.
+func (r reach) recordOf(host string) (out network.Record) {
+	if slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) }) {
+		return out
+	}
+	for _, x := range r.records {
+		name := strings.ToLower(x.Name)
+		if name == host || network.MatchesHost(name, host) && len(name) > len(out.Name) && !strings.EqualFold(out.Name, host) {
+			out = x
+		}
+	}
+	return out
 }
 
 // imageNamesUnresolved returns a problem for each network with a gateway on which VMs cannot resolve the registries:

@@ -61,7 +61,7 @@ var (
 	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, which is an address of the edges.",
 		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",
-		Fix: "Set the address of the registry, or of the HTTP proxy (spec.configuration.proxy). " +
+		Fix: "Set the address of the registry, or of the HTTP proxy (spec.configuration.proxy, or annotation dns-records). " +
 			"Or publish its Service with annotation publish, and set the name."})
 	ImagesInHostedCluster = declare("ImagesInHostedCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, which lies in {other} of the hosted cluster.",
