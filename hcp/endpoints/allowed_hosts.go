@@ -188,7 +188,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
 		}
 		direct := own.with(network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) }))
-		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), furtherHosts(o, s, registries, own, direct))
+		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), furtherHosts(o, s, registries, own, direct), registriesThroughProxy(in, registries, own))
 		dialed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return refusedBehind(o, e) })
 		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(dialed))...)
 	}
