@@ -135,6 +135,11 @@ func report(t *testing.T, all map[string]reachCase) {
 
 // TestWhatNodesReach: a plan reports exactly those hosts that nodes do not reach, whatever names the host.
 func TestWhatNodesReach(t *testing.T) {
+	gateway := annotated("gateway", "192.168.100.1")
+	alone := func(o *hcp.Objects) { // Edges know the registry, and ask no other DNS server.
+		settle(o, network.KeyUpstreams, "none")
+		settle(o, network.KeyAllowedHosts, "auto")
+	}
 	report(t, map[string]reachCase{
 		"nothing": {},
 
@@ -156,6 +161,15 @@ func TestWhatNodesReach(t *testing.T) {
 		"an identity provider inside the Service network by default":   {given: []change{openID("https://172.31.9.9:8443"), defaultNetworks}},
 		"an identity provider inside the pod network by default":       {given: []change{openID("https://10.133.9.9:8443"), defaultNetworks}},
 		"the hosted cluster's own registries, for imports":             {given: []change{imports("image-registry.openshift-image-registry.svc:5000", "default-route-openshift-image-registry.apps.blue.example.com")}},
+
+		"a gateway, and a provider with a name that edges do not know":     {given: []change{openID(keycloak), gateway, alone}, want: []string{login + "keycloak.corp.example"}},
+		"a gateway, and an OIDC issuer with a name that edges do not know": {given: []change{oidc(keycloak), gateway, alone}, want: []string{login + "keycloak.corp.example"}},
+		"a gateway, and imports with a name that edges do not know":        {given: []change{imports("registry.corp.example"), gateway, alone}, want: []string{"Info HostUnreachable registry.corp.example"}},
+		"a gateway, and LDAP with a name that edges do not know":           {given: []change{ldap("ldaps://ldap.corp.example"), gateway, alone}},
+		"a gateway, and a provider with a record":                          {given: []change{openID(keycloak), gateway, alone, annotated(network.KeyRecords, "keycloak.corp.example=10.9.9.9")}},
+		"a gateway, and a provider in allowed-hosts":                       {given: []change{openID(keycloak), gateway, alone, annotated(network.KeyAllowedHosts, "auto,keycloak.corp.example")}},
+		"a gateway, and a provider at an address":                          {given: []change{openID("https://10.20.0.5"), gateway, alone}},
+		"a gateway, and a provider, and other DNS servers":                 {given: []change{openID(keycloak), gateway}},
 
 		"allowed-hosts with a host in the ingress":             {given: []change{openID(apps), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")}, want: []string{login + "keycloak.apps.blue.example.com:443"}},
 		"allowed-hosts with a host that is published":          {given: []change{publishes("git.corp.example:443", 443), annotated(network.KeyAllowedHosts, "auto,git.corp.example")}, want: []string{login + "git.corp.example:443"}},

@@ -154,10 +154,10 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
 	own := withIngress.withoutIngress(s.Records)
-	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	isolated := own.isolated()
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
 	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
-		return Reachable{Problems: imageNamesUnresolved(o, withIngress)}
+		return Reachable{Problems: namesUnresolved(o, withIngress)}
 	}
 	registries, left := imageRegistries(o)
 	hosts, _ := wantedHosts(registries, own, s)
@@ -196,7 +196,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	r.Problems = slices.Concat(r.Problems, problems, behindIngress(o, in, pulledFrom, r.Endpoints), allowedInside(s, own, withIngress), imageNamesUnresolved(o, withIngress.with(r.Endpoints)))
+	r.Problems = slices.Concat(r.Problems, problems, behindIngress(o, in, pulledFrom, r.Endpoints), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.with(r.Endpoints)))
 	return r
 }
 

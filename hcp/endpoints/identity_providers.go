@@ -33,8 +33,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// dialedFromNodes returns problems for identity providers and registries of imports that nodes on a network without a
-// gateway do not reach.
+// dialedFromNodes returns problems for identity providers and registries of imports that nodes do not reach. If each
+// network has a gateway, these are the ones whose names only edges could resolve.
 func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil {
@@ -52,6 +52,10 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	}
 	reached := func(at string) bool { return ofHosted(at) || nodes.reaches(at) }
 	byLDAP := func(at string) bool { return ofHosted(at) || nodes.directly(at) || nodes.unresolved(at) }
+	if !nodes.isolated() {
+		reached = func(at string) bool { return ofHosted(at) || nodes.located(at) || nodes.proxied(at) }
+		byLDAP = func(string) bool { return true }
+	}
 	var ps problem.Problems
 	for _, p := range identityProviders(o.HostedCluster) {
 		hosts := network.Without(p.hosts, reached)

@@ -162,21 +162,29 @@ func (r reach) recordOf(host string) (out network.Record) {
 	return out
 }
 
-// imageNamesUnresolved returns a problem for each network with a gateway on which VMs cannot resolve the registries:
-// edges ask no DNS server. Parameter all says what nodes reach with external hosts.
-func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
-	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
-	if len(hosts) == 0 {
-		return nil
-	}
-	hosts = withoutScheme(hosts)
+// namesUnresolved returns problems about networks with a gateway on which VMs resolve only names that edges know: edges
+// ask no DNS server. There is one for each such network without the names of registries, and one for each identity
+// provider or registry of imports. Parameter all says what nodes reach with external hosts.
+func namesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
+	routed := network.Without(all.in.Networks, func(s network.NetworkRequest) bool {
+		return !s.Gateway.IsValid() || !ownNamesOnly(s) || !s.Settings.Selects(network.ServiceDHCP) || s.UnservedNetworks
+	})
+	hosts := withoutScheme(network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) }))
 	slices.Sort(hosts)
-	for _, s := range all.in.Networks {
-		if s.Gateway.IsValid() && ownNamesOnly(s) && s.Settings.Selects(network.ServiceDHCP) && !s.UnservedNetworks {
+	for _, s := range routed {
+		if len(hosts) > 0 {
 			ps = append(ps, s.Problem(problem.ImageNamesUnresolved, problem.Args{"hosts": slices.Compact(slices.Clone(hosts))}, network.KeyUpstreams, network.KeyAllowedHosts, network.KeyRecords))
 		}
 	}
-	return ps
+	if len(routed) == 0 || all.isolated() {
+		return ps
+	}
+	return append(ps, dialedFromNodes(o, all)...)
+}
+
+// isolated reports whether VMs boot from a network without a gateway.
+func (r reach) isolated() bool {
+	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 }
 
 // mirrored reports whether edges have an address for another source or mirror of registry.
