@@ -72,7 +72,11 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		case !allPermitted(o, hosts):
 			cause = problem.IdentityProviderNotPermitted
 		}
-		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts))
+		found := problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts)
+		if nodes.asksNetwork() && !slices.ContainsFunc(hosts, isAddress) {
+			found.Severity = problem.SeverityInfo
+		}
+		ps = append(ps, found)
 	}
 	byCause := map[problem.Cause][]string{}
 	for _, r := range network.Without(importRegistries(c), reached) {
@@ -104,6 +108,14 @@ func allNamed(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
 }
 
+// asksNetwork reports whether VMs or edges ask a DNS server on a network without a gateway. It may know hosts there.
+func (r reach) asksNetwork() bool {
+	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool {
+		up := s.Settings.Upstreams
+		return s.Primary && !s.Gateway.IsValid() && up != nil && slices.ContainsFunc(up.Servers, func(at netip.AddrPort) bool { return network.Inside(s.CIDR, at.Addr()) })
+	})
+}
+
 // allPermitted reports whether edges would forward to hosts if annotation allowed-hosts listed them.
 func allPermitted(o objects.Objects, hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool {
@@ -112,6 +124,8 @@ func allPermitted(o objects.Objects, hosts []string) bool {
 		return !o.Permissions.Host(h.Host) || !o.Permissions.Port(h.Port) || refusedBehind(o, externalHost(h, proxy))
 	})
 }
+
+func isAddress(at string) bool { host, _ := hostPort(at); return services.Address(host).IsValid() }
 
 func withoutScheme(hosts []string) []string {
 	var out []string

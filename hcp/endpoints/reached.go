@@ -107,7 +107,7 @@ func (r reach) unresolved(at string) bool {
 func (r reach) located(at string) bool {
 	host, _ := hostPort(at)
 	published := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
-	return published || r.recorded(at) || services.Address(host).IsValid()
+	return published || r.recorded(at) || isAddress(at)
 }
 
 // dialedForImages returns what nodes dial to pull images: for each registry, the HTTP proxy that nodes use for it, or
@@ -202,8 +202,7 @@ func (r reach) mirrored(o objects.Objects, registry string) bool {
 func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
 	var hosts []string
 	for _, registry := range registries {
-		host, _ := hostPort(registry)
-		if services.Address(host).IsValid() || all.reaches(registry) {
+		if isAddress(registry) || all.reaches(registry) {
 			return nil
 		}
 		hosts = append(hosts, strings.TrimPrefix(registry, imageref.PlainHTTP))

@@ -134,15 +134,15 @@ var (
 		Fix:    "Add a record for it to annotation dns-records."})
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
 		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with the address if it is inside that cluster. Then add it to annotation allowed-hosts, after the word auto."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
 		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway."})
 	IdentityProviderIsEdge = declare("IdentityProviderIsEdge", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
