@@ -93,6 +93,7 @@ func TestImagesOnMirrors(t *testing.T) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = image
 		}
 	}
+	catalogs := func(o *hcp.Objects) { o.HostedCluster.Spec.OLMCatalogPlacement = hyperv1.GuestOLMCatalogPlacement }
 	const digest = "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	report(t, map[string]reachCase{
 		"both are mirrored":                     {given: []change{vlan, none, both}},
@@ -114,6 +115,11 @@ func TestImagesOnMirrors(t *testing.T) {
 		}}},
 		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
 		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
+		"catalogs on nodes":                     {[]change{vlan, none, both, catalogs}, []string{"Warning HostUnreachable registry.redhat.io"}},
+		"catalogs on nodes, from the mirror": {given: []change{vlan, none, both, catalogs, func(o *hcp.Objects) {
+			o.HostedCluster.Annotations["hypershift.openshift.io/olm-catalogs-is-registry-overrides"] = "registry.redhat.io=" + host
+		}}},
+		"catalogs on nodes, and allowed": {given: []change{vlan, both, catalogs}},
 	})
 	// Edges still forward to the original.
 	in, _ := translated(reaching(t, vlan, both))

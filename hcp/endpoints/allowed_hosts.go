@@ -64,7 +64,7 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
 		images = append(images, source.Mirrors...)
 	}
-	images = append(images, nodeImages(o)...)
+	images = append(append(images, nodeImages(o)...), catalogs(o.HostedCluster))
 	seen := map[string]bool{"": true}
 	for _, image := range images {
 		registry := imageref.Dialed(image)
@@ -188,7 +188,7 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
 		}
 		direct := own.with(network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) }))
-		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), furtherHosts(o, s, registries, own, direct), registriesThroughProxy(in, registries, own))
+		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), furtherHosts(o, s, registries, own, direct), registriesThroughProxy(in, registries, own), catalogsUnreachable(o.HostedCluster, own.with(r.Endpoints)))
 		dialed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return refusedBehind(o, e) })
 		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(dialed))...)
 	}

@@ -152,6 +152,10 @@ var (
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
+	CatalogsUnreachable = declare("CatalogsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes do not reach.",
+		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. Or set spec.configuration.operatorHub.disableAllDefaultSources."})
 	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
