@@ -14,7 +14,7 @@ func TestAccessLogIsOfTheWholeCluster(t *testing.T) {
 	g := NewWithT(t)
 	in := serving()
 	in.Networks = append(in.Networks, onVLAN("b", "10.1.0.0/24", "cidr"))
-	in.Networks[1].Settings.Services = []network.Service{network.ServiceDHCP}
+	in.Networks[1].Settings.Services = []network.Service{network.ServiceDHCP, network.ServiceDNS}
 	in.AccessLog = network.AccessLogAll
 	plan, _ := derived(in)
 	g.Expect(plan.Networks).To(HaveLen(2))

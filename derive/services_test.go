@@ -57,6 +57,16 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(problems).To(HaveLen(1))
 		g.Expect(message(problems[0])).To(ContainSubstring("must resolve oauth.example.com to 192.168.100.3"))
 	})
+	t.Run("DNS, and DHCP advertises no server", func(t *testing.T) {
+		for _, up := range []*network.Upstreams{nil, {Mode: network.UpstreamNone}, {Mode: network.UpstreamManagement},
+			{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort("192.168.100.53:853"), netip.MustParseAddrPort("192.168.100.3:53")}}} {
+			g := NewWithT(t)
+			s := without(network.ServiceDNS)
+			s.Settings.Upstreams, s.Gateway = up, netip.MustParseAddr("192.168.100.1")
+			_, problems := derived(publishing(s))
+			g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NameServersUnreachable), WithTransform(message, ContainSubstring("advertises: none")))))
+		}
+	})
 	t.Run("the proxy", func(t *testing.T) {
 		g := NewWithT(t)
 		s := without(network.ServiceProxy)

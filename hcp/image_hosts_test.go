@@ -122,3 +122,42 @@ func TestImageNamesBehindGateway(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordsOfDialedHosts: a name with a record of the user counts as the address that edges resolve it to. A name that edges publish is
+// served, whatever the record.
+func TestRecordsOfDialedHosts(t *testing.T) {
+	of := release("m.corp.example.net:5000/ocp/release:4.20")
+	proxy := func(o *hcp.Objects) {
+		const at = "http://proxy.corp.example.net:3128"
+		o.HostedCluster.Spec.Configuration.Proxy = &configv1.ProxySpec{HTTPProxy: at, HTTPSProxy: at, NoProxy: controlPlane}
+	}
+	for name, c := range map[string]struct {
+		given            []change
+		records          string
+		images, provider []string
+	}{
+		"a registry":                   {[]change{of}, "m.corp.example.net=10.133.0.1", []string{"10.133.0.1:5000"}, nil},
+		"a registry below a wildcard":  {[]change{of}, "*.corp.example.net=192.168.100.3", []string{"192.168.100.3:5000"}, nil},
+		"a registry with two records":  {[]change{of}, "*.corp.example.net=192.168.100.3,m.corp.example.net=192.168.100.9,*.net=192.168.100.4", []string{"192.168.100.9:5000"}, nil},
+		"a short name":                 {[]change{of}, "*.corp.example.net=192.168.100.3,x.corp.example.net=192.168.100.9", []string{"192.168.100.3:5000"}, nil},
+		"a registry that is published": {[]change{of, publishes("m.corp.example.net:5000", 5000)}, "*.corp.example.net=192.168.100.3", nil, nil},
+		"an HTTP proxy":                {[]change{proxy}, "proxy.corp.example.net=10.133.0.1", []string{"10.133.0.1:3128"}, nil},
+		"an identity provider":         {[]change{openID("https://kc.corp.example.net")}, "kc.corp.example.net=192.168.100.3", nil, []string{"192.168.100.3:443"}},
+		"LDAP":                         {[]change{ldap("ldaps://l.corp.example.net/x")}, "l.corp.example.net=10.133.0.9", nil, []string{"10.133.0.9:636"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			in, _ := translated(reaching(t, append(c.given, annotated("dns-records", c.records))...))
+			texts := func(all []netip.AddrPort) (out []string) {
+				for _, a := range all {
+					out = append(out, a.String())
+				}
+				return out
+			}
+			g.Expect(texts(in.ImageHosts)).To(Equal(c.images))
+			g.Expect(texts(in.ProviderHosts)).To(Equal(c.provider))
+		})
+	}
+	_, ps := plan(reaching(t, of, annotated("dns-records", "*.corp.example.net=192.168.100.3"), annotated("allowed-hosts", "none")))
+	NewWithT(t).Expect(ps).To(ContainElement(HaveField("Cause", problem.ImagesFromEdge)))
+}

@@ -2,6 +2,7 @@ package hcp_test
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,7 @@ func TestImagesOnMirrors(t *testing.T) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = image
 		}
 	}
+	catalogs := func(o *hcp.Objects) { o.HostedCluster.Spec.OLMCatalogPlacement = hyperv1.GuestOLMCatalogPlacement }
 	const digest = "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	report(t, map[string]reachCase{
 		"both are mirrored":                     {given: []change{vlan, none, both}},
@@ -113,24 +115,33 @@ func TestImagesOnMirrors(t *testing.T) {
 		}}},
 		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
 		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
+		"catalogs on nodes":                     {[]change{vlan, none, both, catalogs}, []string{"Warning HostUnreachable registry.redhat.io"}},
+		"catalogs on nodes, from the mirror": {given: []change{vlan, none, both, catalogs, func(o *hcp.Objects) {
+			o.HostedCluster.Annotations["hypershift.openshift.io/olm-catalogs-is-registry-overrides"] = "registry.redhat.io=" + host
+		}}},
+		"catalogs on nodes, and allowed": {given: []change{vlan, both, catalogs}},
 	})
 	// Edges still forward to the original.
 	in, _ := translated(reaching(t, vlan, both))
 	NewWithT(t).Expect(in.Endpoints).To(ContainElement(HaveField("Name", "quay.io:443")))
 }
 
+// virtual returns a change: the ingress of the management cluster has these virtual IPs.
+func virtual(addresses ...any) change {
+	return func(o *hcp.Objects) {
+		kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
+		o.Management.Networks = management.Networks(kind, map[string]any{"status": map[string]any{"platformStatus": map[string]any{"baremetal": map[string]any{"apiServerInternalIPs": []any{"10.240.0.5"}, "ingressIPs": addresses}}}})
+	}
+}
+
+// permitted returns a change: edges may dial addresses of prefix inside the management cluster.
+func permitted(prefix string) change {
+	return func(o *hcp.Objects) { o.Permissions.Destinations = []netip.Prefix{netip.MustParsePrefix(prefix)} }
+}
+
 // TestRegistryBehindManagementIngress: edges do not dial the virtual IP of the management cluster's ingress. Routes show the domain of this ingress.
 func TestRegistryBehindManagementIngress(t *testing.T) {
 	const host = "quay.apps.mgmt.example.com"
-	virtual := func(addresses ...any) change {
-		return func(o *hcp.Objects) {
-			kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
-			o.Management.Networks = management.Networks(kind, map[string]any{"status": map[string]any{"platformStatus": map[string]any{"baremetal": map[string]any{"apiServerInternalIPs": []any{"10.240.0.5"}, "ingressIPs": addresses}}}})
-		}
-	}
-	permitted := func(prefix string) change {
-		return func(o *hcp.Objects) { o.Permissions.Destinations = []netip.Prefix{netip.MustParsePrefix(prefix)} }
-	}
 	known, of := virtual("10.240.0.6"), release(host+"/ocp/release:4.20")
 	for name, c := range map[string]struct {
 		given []change
@@ -199,6 +210,43 @@ func TestMirrorsOfManagementCluster(t *testing.T) {
 				return
 			}
 			NewWithT(t).Expect(ps).To(HaveExactElements(HaveField("Args", Equal(problem.Args{"repository": {ofImages}, "other": {"quay.io"}}))))
+		})
+	}
+}
+
+// TestHostsBehindManagementIngress: edges dial a host behind the ingress of the management cluster only if the administrator permits its
+// virtual IP. Annotation allowed-hosts alone does not help.
+func TestHostsBehindManagementIngress(t *testing.T) {
+	const host = "keycloak.apps.mgmt.example.com"
+	allowed, gateway := annotated(network.KeyAllowedHosts, "auto,"+host), annotated("gateway", "192.168.100.1")
+	for name, c := range map[string]struct {
+		given []change
+		want  []problem.Cause
+	}{
+		"an identity provider":                    {[]change{openID("https://" + host)}, []problem.Cause{problem.IdentityProviderNotPermitted}},
+		"an identity provider in allowed-hosts":   {[]change{openID("https://" + host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.IdentityProviderNotPermitted}},
+		"an issuer of OIDC in allowed-hosts":      {[]change{oidc("https://" + host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.IdentityProviderNotPermitted}},
+		"imports from a host in allowed-hosts":    {[]change{imports(host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.ImportsNotPermitted}},
+		"another host in allowed-hosts":           {[]change{allowed}, []problem.Cause{problem.HostInsideManagement}},
+		"a host in allowed-hosts, with a gateway": {[]change{allowed, gateway}, []problem.Cause{problem.HostInsideManagement}},
+		"an identity provider, with a gateway":    {[]change{openID("https://" + host), gateway}, nil},
+		"a registry in allowed-hosts":             {[]change{release(host + "/ocp/release:4.20"), allowed}, []problem.Cause{problem.RegistryBehindIngress}},
+		"a proxy of the management cluster":       {[]change{openID("https://" + host), allowed, func(o *hcp.Objects) { o.Proxy.HTTPSProxy = "http://proxy.example.com:3128" }}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			causes := func(further ...change) (out []problem.Cause) {
+				_, ps := plan(reaching(t, append(c.given, further...)...))
+				for _, p := range ps {
+					if slices.Contains([]problem.Cause{problem.HostInsideManagement, problem.IdentityProviderNotPermitted, problem.ImportsNotPermitted, problem.RegistryBehindIngress}, p.Cause) {
+						out = append(out, p.Cause)
+					}
+				}
+				return out
+			}
+			g.Expect(causes(virtual("10.240.0.6"))).To(ConsistOf(c.want))
+			g.Expect(causes(virtual("10.240.0.6"), permitted("10.240.0.6/32"))).To(BeEmpty())
+			g.Expect(causes()).To(BeEmpty(), "nothing is known of the ingress")
 		})
 	}
 }

@@ -4,6 +4,7 @@
 package served
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -44,8 +45,8 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	}
 	booting := reach
 	booting.InHostedCluster = nil // Nodes resolve names before they join the networks of the hosted cluster.
-	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(servers) > 0 && len(in.missing(booting, servers)) == len(servers) {
-		note(problem.NameServersUnreachable, problem.Args{"servers": {network.AddressList(servers)}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
+	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(in.missing(booting, servers)) == len(servers) {
+		note(problem.NameServersUnreachable, problem.Args{"servers": {cmp.Or(network.AddressList(servers), "none")}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
 	}
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
 	ps = append(ps, providersElsewhere(n, in, reach)...)

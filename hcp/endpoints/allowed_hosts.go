@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
-	routev1 "github.com/openshift/api/route/v1"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
@@ -65,7 +64,7 @@ func imageRegistries(o objects.Objects) (registries []string, left int) {
 	for _, source := range o.HostedCluster.Spec.ImageContentSources {
 		images = append(images, source.Mirrors...)
 	}
-	images = append(images, nodeImages(o)...)
+	images = append(append(images, nodeImages(o)...), catalogs(o.HostedCluster))
 	seen := map[string]bool{"": true}
 	for _, image := range images {
 		registry := imageref.Dialed(image)
@@ -155,10 +154,10 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
 	var r Reachable
 	own := withIngress.withoutIngress(s.Records)
-	isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	isolated := own.isolated()
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
 	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
-		return Reachable{Problems: imageNamesUnresolved(o, withIngress)}
+		return Reachable{Problems: namesUnresolved(o, withIngress)}
 	}
 	registries, left := imageRegistries(o)
 	hosts, _ := wantedHosts(registries, own, s)
@@ -177,8 +176,9 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 		}
 		r.Endpoints = append(r.Endpoints, externalHost(h, proxy))
 	}
+	var pulledFrom []string
 	if isolated {
-		pulledFrom := own.with(r.Endpoints).neededRegistries(o, registries)
+		pulledFrom = own.with(r.Endpoints).neededRegistries(o, registries)
 		needed, cannot := wantedHosts(pulledFrom, own, s)
 		needless := func(h settings.HostPort) bool { return own.proxied(h.String()) || !slices.Contains(needed, h) }
 		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return needless(u.at) })...)
@@ -188,14 +188,15 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
 		}
 		direct := own.with(network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) }))
-		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), mirroredElsewhere(o, s, direct), behindIngress(o, pulledFrom, r.Endpoints), furtherHosts(o, s, registries, own, direct))
-		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(r.Endpoints))...)
+		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), mirroredElsewhere(o, s, direct), furtherHosts(o, s, registries, own, direct), registriesThroughProxy(in, registries, own), catalogsUnreachable(o.HostedCluster, own.with(r.Endpoints)))
+		dialed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return refusedBehind(o, e) })
+		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(dialed))...)
 	}
 	if isolated && !off && left > 0 {
 		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	r.Problems = slices.Concat(r.Problems, problems, allowedInside(s, own, withIngress), imageNamesUnresolved(o, withIngress.with(r.Endpoints)))
+	r.Problems = slices.Concat(r.Problems, problems, behindIngress(o, in, pulledFrom, r.Endpoints), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.with(r.Endpoints)))
 	return r
 }
 
@@ -311,32 +312,33 @@ func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostP
 	return permitted, cannot, problems
 }
 
-// behindIngress returns a problem if nodes pull images from registries through the ingress of the management cluster, at
-// virtual IPs that edges do not dial. forwarded has the external hosts of edges. The domain of the ingress follows from
-// hosts of Routes that OpenShift generated.
-func behindIngress(o objects.Objects, registries []string, forwarded []network.Endpoint) problem.Problems {
-	var addresses, hosts []string
-	for _, r := range o.Management.Networks {
-		if a := r.Prefix.Addr(); r.OfIngress && a.Is4() && !network.AnyContains(o.Permissions.Destinations, a) {
-			addresses = append(addresses, a.String())
+// behindIngress returns problems about forwarded, the external hosts of edges, that are behind the ingress of the
+// management cluster, where edges do not dial. Nodes pull images from those in pulledFrom.
+func behindIngress(o objects.Objects, in network.Request, pulledFrom []string, forwarded []network.Endpoint) (ps problem.Problems) {
+	var images, others []string
+	for _, e := range forwarded {
+		pulled := func(registry string) bool { h, _ := byServerName(registry); return h.String() == e.Name }
+		switch {
+		case !refusedBehind(o, e):
+		case slices.ContainsFunc(pulledFrom, pulled):
+			images = append(images, e.Backend.Host)
+		default:
+			others = append(others, e.Name)
 		}
 	}
-	for _, registry := range registries {
-		h, _ := byServerName(registry)
-		below := func(r routev1.Route) bool {
-			domain, generated := ingress.GeneratedBelow(r)
-			return generated && network.MatchesHost("*."+domain, h.Host)
-		}
-		directly := func(e network.Endpoint) bool { return e.Name == h.String() && e.Backend.HTTPProxy == "" }
-		if slices.ContainsFunc(o.Routes, below) && slices.ContainsFunc(forwarded, directly) {
-			hosts = append(hosts, h.Host)
+	if len(images) > 0 {
+		args := problem.Args{"hosts": slices.Compact(images), "addresses": ingress.RefusedAddresses(o)}
+		ps = append(ps, problem.New(problem.RegistryBehindIngress, problem.Subject{}, args, "spec.release.image", "spec.imageContentSources"))
+	}
+	for _, s := range in.Networks {
+		if s.Primary && len(others) > 0 {
+			ps = append(ps, s.Attachment.Problem(problem.HostInsideManagement, problem.Args{"hosts": others}, network.KeyAllowedHosts))
 		}
 	}
-	if len(addresses) == 0 || len(hosts) == 0 {
-		return nil
-	}
-	slices.Sort(hosts)
-	slices.Sort(addresses)
-	args := problem.Args{"hosts": slices.Compact(hosts), "addresses": slices.Compact(addresses)}
-	return problem.Problems{problem.New(problem.RegistryBehindIngress, problem.Subject{}, args, "spec.release.image", "spec.imageContentSources")}
+	return ps
+}
+
+// refusedBehind reports whether edges would dial e, an external host, through the ingress of the management cluster.
+func refusedBehind(o objects.Objects, e network.Endpoint) bool {
+	return e.Backend.HTTPProxy == "" && ingress.Refused(o, e.Backend.Host)
 }

@@ -29,7 +29,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 		}
 		r = withoutPublishedApps(r)
 		own := reachOf(o.HostedCluster, in, s.Records, r)
-		r.ImageHosts, r.ProviderHosts = imageHosts(o, own), providerHosts(o.HostedCluster)
+		r.ImageHosts, r.ProviderHosts = imageHosts(o, own), providerHosts(o.HostedCluster, own)
 		outside := registryEndpoints(o, in, s, own)
 		r.Endpoints, r.Problems = append(r.Endpoints, outside.Endpoints...), append(r.Problems, outside.Problems...)
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)

@@ -153,6 +153,17 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return ps
 }
 
+// registriesThroughProxy returns a problem for the first network without a gateway if nodes ask the HTTP proxy for
+// registries that have their names from edges: records of the user, or published Services.
+func registriesThroughProxy(in network.Request, registries []string, own reach) problem.Problems {
+	hosts := withoutScheme(network.Without(registries, func(at string) bool { return !own.proxied(at) || !own.recorded(at) && !own.published(at) }))
+	if len(hosts) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	return problem.Problems{in.Networks[i].Attachment.Problem(problem.RegistryThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
+}
+
 // APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for e, and
 // whether it surely does. e is the endpoint of the API server. If spec.configuration.proxy.noProxy covers its address
 // or nodeAPI, it does not. Nor does it if an entry contains "kubernetes", or is the first network of pods or of

@@ -34,8 +34,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// dialedFromNodes returns problems for identity providers and registries of imports that nodes on a network without a
-// gateway do not reach.
+// dialedFromNodes returns problems for identity providers and registries of imports that nodes do not reach. If each
+// network has a gateway, these are the ones whose names only edges could resolve.
 func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
 	if c == nil {
@@ -53,6 +53,10 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	}
 	reached := func(at string) bool { return ofHosted(at) || nodes.reaches(at) }
 	byLDAP := func(at string) bool { return ofHosted(at) || nodes.directly(at) || nodes.unresolved(at) }
+	if !nodes.isolated() {
+		reached = func(at string) bool { return ofHosted(at) || nodes.located(at) || nodes.proxied(at) }
+		byLDAP = func(string) bool { return true }
+	}
 	var ps problem.Problems
 	for _, p := range identityProviders(o.HostedCluster) {
 		hosts := network.Without(p.hosts, reached)
@@ -66,10 +70,14 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		switch {
 		case !allNamed(hosts):
 			cause = problem.IdentityProviderWithoutName
-		case !allPermitted(o.Permissions, hosts):
+		case !allPermitted(o, hosts):
 			cause = problem.IdentityProviderNotPermitted
 		}
-		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts))
+		found := problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts)
+		if nodes.asksNetwork() && !slices.ContainsFunc(hosts, isAddress) {
+			found.Severity = problem.SeverityInfo
+		}
+		ps = append(ps, found)
 	}
 	byCause := map[problem.Cause][]string{}
 	for _, r := range network.Without(importRegistries(c), reached) {
@@ -77,7 +85,7 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		switch host := []string{r}; {
 		case !allNamed(host):
 			cause = problem.ImportsWithoutName
-		case !allPermitted(o.Permissions, host):
+		case !allPermitted(o, host):
 			cause = problem.ImportsNotPermitted
 		}
 		byCause[cause] = append(byCause[cause], r)
@@ -115,25 +123,37 @@ func issuersOnNetwork(hc *hyperv1.HostedCluster, in network.Request) (ps problem
 	return ps
 }
 
-func providerHosts(hc *hyperv1.HostedCluster) []netip.AddrPort {
+func providerHosts(hc *hyperv1.HostedCluster, r reach) []netip.AddrPort {
 	var all []string
-	r := reach{proxy: proxyOf(hc)}
+	r.proxy = proxyOf(hc)
 	for _, p := range identityProviders(hc) {
 		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.proxied(at) })...)
 	}
-	return addressesAmong(all)
+	return r.addressesOf(all)
 }
 
 func allNamed(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
 }
 
-func allPermitted(p network.Permissions, hosts []string) bool {
-	return !slices.ContainsFunc(hosts, func(at string) bool {
-		host, port := hostPort(at)
-		return !p.Host(host) || !p.Port(port)
+// asksNetwork reports whether VMs or edges ask a DNS server on a network without a gateway. It may know hosts there.
+func (r reach) asksNetwork() bool {
+	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool {
+		up := s.Settings.Upstreams
+		return s.Primary && !s.Gateway.IsValid() && up != nil && slices.ContainsFunc(up.Servers, func(at netip.AddrPort) bool { return network.Inside(s.CIDR, at.Addr()) })
 	})
 }
+
+// allPermitted reports whether edges would forward to hosts if annotation allowed-hosts listed them.
+func allPermitted(o objects.Objects, hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(at string) bool {
+		h, _ := byServerName(at)
+		proxy, _ := proxyFor(o.Proxy, h)
+		return !o.Permissions.Host(h.Host) || !o.Permissions.Port(h.Port) || refusedBehind(o, externalHost(h, proxy))
+	})
+}
+
+func isAddress(at string) bool { host, _ := hostPort(at); return services.Address(host).IsValid() }
 
 func withoutScheme(hosts []string) []string {
 	var out []string

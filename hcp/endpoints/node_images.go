@@ -40,7 +40,7 @@ const (
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
-// nodeImages returns the images outside the payload of the release that nodes pull. Some may be empty strings.
+// nodeImages returns the images outside the payload of the release that nodes need. Some may be empty strings.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
@@ -50,36 +50,30 @@ func nodeImages(o objects.Objects) []string {
 	for _, np := range o.NodePools {
 		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
 	}
-	images = append(images, replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
-	if hc.Spec.OLMCatalogPlacement == hyperv1.GuestOLMCatalogPlacement && !withoutCatalogs(hc) {
-		images = append(images, catalogs(hc))
-	}
-	return images
+	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
 }
 
-// replacements returns the images in "name=image,name=image".
-func replacements(list string) []string {
-	var out []string
-	for entry := range strings.SplitSeq(list, ",") {
-		if _, image, ok := strings.Cut(entry, "="); ok {
-			out = append(out, strings.TrimSpace(image))
-		}
-	}
-	return out
-}
-
-func withoutCatalogs(hc *hyperv1.HostedCluster) bool {
-	c := hc.Spec.Configuration
-	return c != nil && c.OperatorHub != nil && c.OperatorHub.DisableAllDefaultSources
-}
-
+// catalogs returns an image of the catalogs that run on nodes, or "". Nodes become Ready without them.
 func catalogs(hc *hyperv1.HostedCluster) string {
+	c := hc.Spec.Configuration
+	if hc.Spec.OLMCatalogPlacement != hyperv1.GuestOLMCatalogPlacement || c != nil && c.OperatorHub != nil && c.OperatorHub.DisableAllDefaultSources {
+		return ""
+	}
 	for entry := range strings.SplitSeq(hc.Annotations[catalogRegistriesAnnotation], ",") {
 		if of, by, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
 			return cmp.Or(by, catalogRegistry)
 		}
 	}
 	return catalogRegistry
+}
+
+// catalogsUnreachable returns a problem if nodes do not reach the registry of catalogs.
+func catalogsUnreachable(hc *hyperv1.HostedCluster, all reach) problem.Problems {
+	at := imageref.Dialed(catalogs(hc))
+	if at == "" || all.reaches(at) {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.CatalogsUnreachable, problem.Subject{}, problem.Args{"hosts": withoutScheme([]string{at})}, "spec.olmCatalogPlacement", network.KeyAllowedHosts)}
 }
 
 // refusedImages returns a problem if the nodes' policy refuses images that they need, on any network: OpenShift's
@@ -116,7 +110,7 @@ func refusedImages(o objects.Objects, in network.Request) problem.Problems {
 		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
 		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering)))
 	}
-	for _, image := range nodeImages(o) {
+	for _, image := range append(nodeImages(o), catalogs(o.HostedCluster)) {
 		within := func(scope string) bool { return imageref.Covers(scope, image) }
 		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, within) || slices.ContainsFunc(blocked, within))
 	}

@@ -107,7 +107,7 @@ func (r reach) unresolved(at string) bool {
 func (r reach) located(at string) bool {
 	host, _ := hostPort(at)
 	published := slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) })
-	return published || r.recorded(at) || services.Address(host).IsValid()
+	return published || r.recorded(at) || isAddress(at)
 }
 
 // dialedForImages returns what nodes dial to pull images: for each registry, the HTTP proxy that nodes use for it, or
@@ -129,13 +129,18 @@ func imageHosts(o objects.Objects, own reach) []netip.AddrPort {
 	for _, proxy := range proxies(o.HostedCluster) {
 		all = append(all, dialed(proxy))
 	}
-	return addressesAmong(all)
+	return own.addressesOf(all)
 }
 
-func addressesAmong(all []string) (out []netip.AddrPort) {
+// addressesOf returns the destinations in all that are addresses, or names with records of the user, sorted.
+func (r reach) addressesOf(all []string) (out []netip.AddrPort) {
 	for _, at := range all {
 		host, port := hostPort(at)
+		addresses := r.recordOf(host).Addresses
 		if a := services.Address(host); a.IsValid() {
+			addresses = []netip.Addr{a}
+		}
+		for _, a := range addresses {
 			out = append(out, netip.AddrPortFrom(a, port))
 		}
 	}
@@ -143,21 +148,43 @@ func addressesAmong(all []string) (out []netip.AddrPort) {
 	return slices.Compact(out)
 }
 
-// imageNamesUnresolved returns a problem for each network with a gateway on which VMs cannot resolve the registries:
-// edges ask no DNS server. Parameter all says what nodes reach with external hosts.
-func imageNamesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
-	hosts := network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) })
-	if len(hosts) == 0 {
-		return nil
+// recordOf returns the closest record for host. It returns none if an endpoint has the name.
+func (r reach) recordOf(host string) (out network.Record) {
+	if slices.ContainsFunc(r.endpoints, func(e network.Endpoint) bool { return hasHost(e, host) }) {
+		return out
 	}
-	hosts = withoutScheme(hosts)
+	for _, x := range r.records {
+		name := strings.ToLower(x.Name)
+		if name == host || network.MatchesHost(name, host) && len(name) > len(out.Name) && !strings.EqualFold(out.Name, host) {
+			out = x
+		}
+	}
+	return out
+}
+
+// namesUnresolved returns problems about networks with a gateway on which VMs resolve only names that edges know: edges
+// ask no DNS server. There is one for each such network without the names of registries, and one for each identity
+// provider or registry of imports. Parameter all says what nodes reach with external hosts.
+func namesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
+	routed := network.Without(all.in.Networks, func(s network.NetworkRequest) bool {
+		return !s.Gateway.IsValid() || !ownNamesOnly(s) || !s.Settings.Selects(network.ServiceDHCP) || s.UnservedNetworks
+	})
+	hosts := withoutScheme(network.Without(all.dialedForImages(o), func(at string) bool { return all.located(at) || all.mirrored(o, at) }))
 	slices.Sort(hosts)
-	for _, s := range all.in.Networks {
-		if s.Gateway.IsValid() && ownNamesOnly(s) && s.Settings.Selects(network.ServiceDHCP) && !s.UnservedNetworks {
+	for _, s := range routed {
+		if len(hosts) > 0 {
 			ps = append(ps, s.Problem(problem.ImageNamesUnresolved, problem.Args{"hosts": slices.Compact(slices.Clone(hosts))}, network.KeyUpstreams, network.KeyAllowedHosts, network.KeyRecords))
 		}
 	}
-	return ps
+	if len(routed) == 0 || all.isolated() {
+		return ps
+	}
+	return append(ps, dialedFromNodes(o, all)...)
+}
+
+// isolated reports whether VMs boot from a network without a gateway.
+func (r reach) isolated() bool {
+	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 }
 
 // mirrored reports whether edges have an address for another source or mirror of registry.
@@ -175,8 +202,7 @@ func (r reach) mirrored(o objects.Objects, registry string) bool {
 func noRegistry(o objects.Objects, registries []string, all reach) (ps problem.Problems) {
 	var hosts []string
 	for _, registry := range registries {
-		host, _ := hostPort(registry)
-		if services.Address(host).IsValid() || all.reaches(registry) {
+		if isAddress(registry) || all.reaches(registry) {
 			return nil
 		}
 		hosts = append(hosts, strings.TrimPrefix(registry, imageref.PlainHTTP))

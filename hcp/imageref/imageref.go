@@ -71,3 +71,14 @@ func Covers(scope, image string) bool {
 	}
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], further))
 }
+
+// Replacements returns the images in "name=image,name=image".
+func Replacements(list string) []string {
+	var out []string
+	for entry := range strings.SplitSeq(list, ",") {
+		if _, image, ok := strings.Cut(entry, "="); ok {
+			out = append(out, strings.TrimSpace(image))
+		}
+	}
+	return out
+}

@@ -4,6 +4,7 @@ package ingress
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
@@ -90,6 +91,26 @@ func ManagementDomain(o objects.Objects) (domain string, chosen bool) {
 // "name-namespace.domain". Otherwise, generated is false.
 func GeneratedBelow(r routev1.Route) (domain string, generated bool) {
 	return strings.CutPrefix(r.Spec.Host, r.Name+"-"+r.Namespace+".")
+}
+
+// Refused reports whether host is behind the ingress of the management cluster, and edges dial no virtual IP of it. Its
+// domain follows from hosts of Routes that OpenShift generated.
+func Refused(o objects.Objects, host string) bool {
+	return len(RefusedAddresses(o)) > 0 && slices.ContainsFunc(o.Routes, func(r routev1.Route) bool {
+		domain, generated := GeneratedBelow(r)
+		return generated && network.MatchesHost("*."+domain, host)
+	})
+}
+
+// RefusedAddresses returns the virtual IPs of the management cluster's ingress that edges do not dial, sorted.
+func RefusedAddresses(o objects.Objects) (addresses []string) {
+	for _, r := range o.Management.Networks {
+		if a := r.Prefix.Addr(); r.OfIngress && a.Is4() && !network.AnyContains(o.Permissions.Destinations, a) {
+			addresses = append(addresses, a.String())
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
 }
 
 // passthroughRoute is the name prefix of HyperShift's Route for base domain passthrough. The cluster's generateID follows.

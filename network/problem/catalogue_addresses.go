@@ -214,9 +214,9 @@ var (
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
 		Fix:    "Set the addresses that the relay agents have on the network."})
 	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "VMs on network {network} ({cidr}) cannot reach any DNS server of annotation {key}, which DHCP advertises: {servers}.",
+		What:   "DHCP advertises no DNS server that VMs on network {network} ({cidr}) reach. From annotation {key}, it advertises: {servers}.",
 		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
-		Fix:    "Set the address of a DNS server on the network, add dns to annotation services, or set annotation gateway."})
+		Fix:    "Set {key} to the address of a DNS server that VMs reach, with port 53. Or add dns to annotation services. Beyond the network, VMs need annotation gateway."})
 	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What: "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the " +
 			"network or broadcast address.",

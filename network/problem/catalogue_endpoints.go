@@ -134,15 +134,15 @@ var (
 		Fix:    "Add a record for it to annotation dns-records."})
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
-		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add it to annotation allowed-hosts, after the word auto."})
+		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
+		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with the address if it is inside that cluster. Then add it to annotation allowed-hosts, after the word auto."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail.",
+		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
 		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway."})
 	IdentityProviderIsEdge = declare("IdentityProviderIsEdge", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
@@ -160,10 +160,14 @@ var (
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
+	CatalogsUnreachable = declare("CatalogsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes do not reach.",
+		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. Or set spec.configuration.operatorHub.disableAllDefaultSources."})
 	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
-		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts and --permit-ports do not permit.",
+		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}. Then add them to annotation allowed-hosts, after the word auto."})
+		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with addresses inside that cluster. Then add them to annotation allowed-hosts, after the word auto."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",

@@ -58,10 +58,14 @@ var (
 		What:   "On network {network}, the console connects to OAuth ({hosts}) through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Logins to the console fail unless the proxy resolves this name and reaches it.",
 		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
+	RegistryThroughProxy = declare("RegistryThroughProxy", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Nodes on network {network} pull images from {hosts} through the HTTP proxy of the hosted cluster (spec.configuration.proxy).",
+		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, nodes cannot pull these images.",
+		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy, without ports."})
 	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, which is an address of the edges.",
 		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",
-		Fix: "Set the address of the registry, or of the HTTP proxy (spec.configuration.proxy). " +
+		Fix: "Set the address of the registry, or of the HTTP proxy (spec.configuration.proxy, or annotation dns-records). " +
 			"Or publish its Service with annotation publish, and set the name."})
 	ImagesInHostedCluster = declare("ImagesInHostedCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, which lies in {other} of the hosted cluster.",
