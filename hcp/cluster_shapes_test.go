@@ -52,7 +52,7 @@ func TestNodesOnSeparateNetworks(t *testing.T) {
 			annotate(o, "gateway", "192.168.100.1")
 			o.NodePools[1].Annotations["hostedcluster.densityops.com/gateway"] = "192.168.200.1"
 		}, problem.SeverityInfo},
-		"the pod network and one with a gateway": {func(o *hcp.Objects) { secondPool(o, true); annotate(o, "gateway", "192.168.100.1") }, problem.SeverityInfo},
+		"the pod network and one with a gateway": {func(o *hcp.Objects) { secondPool(o, true); annotate(o, "gateway", "192.168.100.1") }, problem.SeverityWarning},
 		"no VM in the second NodePool":           {func(o *hcp.Objects) { secondPool(o, false); o.NodePools[1].Spec.Replicas = &none }, ""},
 		"one network for two NodePools": {func(o *hcp.Objects) {
 			secondPool(o, false)

@@ -38,6 +38,8 @@ type Nodes struct {
 	// ForwardByDefault is true if some node's container runtime might leave IPv4
 	// forwarding enabled in new pods.
 	ForwardByDefault bool
+	// OVN is true if some node has the pod network of OVN-Kubernetes.
+	OVN bool
 }
 
 // Attach returns the network of o and how an edge joins it. If no edge can join, the Attachment is zero, and the problem

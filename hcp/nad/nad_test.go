@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -262,9 +263,18 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"no spec":                         {want: problem.NADConfigMissing},
 		"a bridge that no node has":       {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm", nodes: offers, want: problem.NADResourceMissing},
 		"a bridge that a node has":        {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: offers},
+		"br-ex of OVN-Kubernetes":         {config: `{"type":"bridge","bridge":"br-ex"}`, nodes: nad.Nodes{OVN: true}, want: problem.NADBridgeOfOVS},
+		"br-ex of Linux":                  {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: nad.Nodes{OVN: true, Resources: offers.Resources}},
+		"version 0.2.0":                   {config: `{"cniVersion":"0.2.0","type":"bridge","bridge":"br1"}`, want: problem.NADVersionTooOld},
+		"version 0.3.0":                   {config: `{"cniVersion":"0.3.0","type":"bridge","bridge":"br1"}`},
+		"versions":                        {config: `{"cniVersions":["0.3.1","1.0.0"],"type":"bridge","bridge":"br1"}`},
+		"no version":                      {config: `{"cniVersion":"","type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100"}`, want: problem.NADVersionTooOld},
 		"a bridge, and nodes are unknown": {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(c.config, "cniVersion") {
+				c.config = strings.Replace(c.config, "{", `{"cniVersion":"0.3.1",`, 1)
+			}
 			o := nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, ResourceName: c.resource}
 			_, p := nad.Attach(o, c.nodes)
 			if p == nil {

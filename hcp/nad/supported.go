@@ -61,17 +61,29 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 // RulesOut returns a problem if VMs certainly get no interface on the network of o, else nil. o must be one that Attach
 // accepts. A VM that is already on the network refutes the problem.
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
-	plugins, _, err := parse(o.Config)
+	plugins, conf, err := parse(o.Config)
 	switch {
 	case err != nil:
 		return nil
 	case strings.Contains(o.Name, "."):
 		return o.problem(problem.NADNameHasDot, nil)
+	case assignsAlways(conf):
+		return o.problem(problem.NADVersionTooOld, nil)
+	}
+	if bridge := text(valueOf(plugins[0], "bridge")); nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int") {
+		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
 	}
 	if p := misspelled(o, plugins[0]); p != nil {
 		return p
 	}
 	return unscheduled(o, nodes)
+}
+
+// assignsAlways reports whether conf has a version of the CNI specification in which each result has an address: 0.1.0,
+// which is the default, or 0.2.0 (convertTo02x in pkg/types/040 of the CNI library).
+func assignsAlways(conf map[string]any) bool {
+	version := text(conf["cniVersion"])
+	return conf["cniVersions"] == nil && (version == "" || strings.HasPrefix(version, "0.1.") || strings.HasPrefix(version, "0.2."))
 }
 
 // CutsOff returns the problem that VMs receive few or no frames on the network of o, or nil. o must be one that Attach

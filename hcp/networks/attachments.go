@@ -14,6 +14,7 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -141,7 +142,7 @@ func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
 }
 
 func nodesForEdges(o objects.Objects) nad.Nodes {
-	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o)}
+	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: slices.ContainsFunc(o.Nodes, management.OnOVN)}
 	if o.Partial && len(o.Nodes) == 0 {
 		return nodes
 	}

@@ -96,6 +96,14 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} has a dot in its name.",
 		Effect: "HyperShift uses the name for the interface of VMs. KubeVirt refuses such a name, so no VM is created.",
 		Fix:    "Create it with a name without dots."})
+	NADVersionTooOld = declare("NADVersionTooOld", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} has no cniVersion, or one before 0.3.0.",
+		Effect: "In these versions, a CNI plugin fails if it assigns no address, so no VM starts.",
+		Fix:    "Set \"cniVersion\": \"0.3.1\" in spec.config."})
+	NADBridgeOfOVS = declare("NADBridgeOfOVS", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} names {device}, which is a bridge of OVN-Kubernetes, not of Linux.",
+		Effect: "The plugin bridge fails, so neither VMs nor edges start.",
+		Fix:    "Create a Linux bridge on the nodes, and name it. Or use the topology localnet of OVN-Kubernetes."})
 	NADVLANMisspelled = declare("NADVLANMisspelled", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which the plugin {type} ignores.",
 		Effect: "VMs would be on the network without a VLAN tag.",
@@ -137,7 +145,7 @@ var (
 	NodesOnSeparateNetworks = declare("NodesOnSeparateNetworks", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "Nodes of NodePools {nodePools} boot from different networks: {networks}.",
 		Effect: "Nodes of one network do not reach those of another. Pods, Services, oc logs, oc exec and webhooks fail between them.",
-		Fix:    "Use one network for all NodePools. Or set annotation gateway on each network to a router that reaches the others."})
+		Fix:    "Use one network for all NodePools. If none is the pod network, you can instead set annotation gateway on each network to a router that reaches the others."})
 	NodesBehindGateways = declare("NodesBehindGateways", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
 		What:   "Nodes of NodePools {nodePools} boot from different networks: {networks}.",
 		Effect: "Nodes of one network reach those of another only through the gateways.",
