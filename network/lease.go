@@ -6,7 +6,6 @@ package network
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -109,6 +108,14 @@ func Shortened(name string, limit int) string {
 
 // IsMAC reports whether s is a MAC of six bytes as oooi writes it: in lower case with colons.
 func IsMAC(s string) bool {
-	mac, err := net.ParseMAC(s)
-	return err == nil && len(mac) == 6 && mac.String() == s
+	if len(s) != len("02:00:00:00:00:01") {
+		return false
+	}
+	for i := range len(s) {
+		hex := s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'f'
+		if i%3 == 2 && s[i] != ':' || i%3 < 2 && !hex {
+			return false
+		}
+	}
+	return true
 }

@@ -27,8 +27,10 @@ const nodeSubnetsAnnotation = "k8s.ovn.org/node-subnets"
 // answer at each of them.
 const hostCIDRsAnnotation = "k8s.ovn.org/host-cidrs"
 
-// OnOVN reports whether n has the pod network of OVN-Kubernetes.
-func OnOVN(n corev1.Node) bool { return n.Annotations[nodeSubnetsAnnotation] != "" }
+// RunsOVN reports whether one of nodes has the pod network of OVN-Kubernetes.
+func (c Cluster) RunsOVN(nodes []corev1.Node) bool {
+	return slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Annotations[nodeSubnetsAnnotation] != "" })
+}
 
 // Reserved returns all destinations in the management cluster, including those that the edges need for endpoints.
 // They are sorted by prefix, without duplicates. If a prefix has two names, the first counts. nodes are the nodes of

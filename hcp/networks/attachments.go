@@ -14,7 +14,6 @@ import (
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
-	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -142,7 +141,7 @@ func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
 }
 
 func nodesForEdges(o objects.Objects) nad.Nodes {
-	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: slices.ContainsFunc(o.Nodes, management.OnOVN)}
+	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: o.Management.RunsOVN(o.Nodes)}
 	if o.Partial && len(o.Nodes) == 0 {
 		return nodes
 	}

@@ -27,7 +27,7 @@
 // compares this with forged ARP.
 package twins
 
-import "github.com/cldmnky/oooi/network"
+import "net"
 
 const (
 	// Constant kept is the number of heartbeat intervals for which a twin is remembered after its last message. Constant called is
@@ -51,8 +51,12 @@ type Claim struct {
 }
 
 // Valid reports whether an edge may have sent c.
-func (c Claim) Valid() bool {
-	return len(c.Owner) <= 64 && (c.Outdone == "" || network.IsMAC(c.Outdone))
+func (c Claim) Valid() bool { return len(c.Owner) <= 64 && (c.Outdone == "" || isMAC(c.Outdone)) }
+
+// isMAC reports whether s is an EUI-48 as edges write it: in lower case with colons.
+func isMAC(s string) bool {
+	mac, err := net.ParseMAC(s)
+	return err == nil && len(mac) == 6 && mac.String() == s
 }
 
 // IsTwin reports whether c and parameter of name different owners. It returns false if an owner is unknown.
@@ -98,7 +102,7 @@ func (s State) Tick(serves bool) State {
 func (s State) Hear(m Message) State {
 	same, present := m.Instance == s.twin.Instance, s.MAC() != "" && s.silent <= replaced
 	switch {
-	case !network.IsMAC(m.MAC), same && (m.Number <= s.twin.Number || m.MAC != s.twin.MAC), !same && present && (s.twin.Incumbent || !m.Incumbent):
+	case !isMAC(m.MAC), same && (m.Number <= s.twin.Number || m.MAC != s.twin.MAC), !same && present && (s.twin.Incumbent || !m.Incumbent):
 		return s
 	}
 	s.twin, s.silent = m, 0
