@@ -202,8 +202,8 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and a registry with plain HTTP":       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
 		"a proxy, and allowed-hosts none":               {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
 		"a proxy, and services without dns and proxy":   {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp"), annotated(network.KeyUpstreams, "192.168.100.53")}},
-		"a proxy, and a registry that only edges know":  {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}, want: []string{images + "registry.example.com:5000"}},
-		"a proxy, and a registry that edges publish":    {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}, want: []string{images + "registry.example.com:5000"}},
+		"a proxy, and a registry that only edges know":  {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}, want: []string{images + "registry.example.com"}},
+		"a proxy, and a registry that edges publish":    {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}, want: []string{images + "registry.example.com"}},
 		"a proxy, and noProxy has that registry":        {given: []change{proxied(controlPlane + ",registry.example.com"), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}},
 
 		"a proxy, and a registry at an address that noProxy has":        {given: []change{proxied(controlPlane + ",10.9.8.0/24"), release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},

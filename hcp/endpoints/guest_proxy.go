@@ -87,8 +87,9 @@ func dialed(proxy *url.URL) string {
 
 // throughProxy returns problems about nodes that use the HTTPS proxy of hc. One is about endpoints of the control plane.
 // On a network without a gateway, there is one about OAuth if the console uses the proxy, and one about operators that
-// check the ingress. If all networks have a gateway, other DNS servers probably have the names, so the problem is a hint. The console operator checks the console, and the ingress operator its canary, through konnectivity. The
-// proxy resolves the names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
+// check the ingress. If all networks have a gateway, other DNS servers probably have the names, so the problem is a hint.
+// The console operator checks the console, and the ingress operator its canary, through konnectivity. The proxy resolves the
+// names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
 	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
 	routed := i < 0
@@ -102,7 +103,6 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	// Only VMs dial Ignition. Pods on nodes dial the other endpoints, too.
 	nodes, pods := reach{proxy: proxyOf(hc, nodesOnly)}, reach{proxy: proxyOf(hc)}
 	var hosts, ofConsole, checked, domains []string
-
 	for _, e := range endpoints {
 		at := place(e)
 		host, _ := hostPort(at)
@@ -156,7 +156,10 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 // registriesThroughProxy returns a problem for the first network without a gateway if nodes ask the HTTP proxy for
 // registries that have their names from edges: records of the user, or published Services.
 func registriesThroughProxy(in network.Request, registries []string, own reach) problem.Problems {
-	hosts := withoutScheme(network.Without(registries, func(at string) bool { return !own.proxied(at) || !own.recorded(at) && !own.published(at) }))
+	hosts := network.Without(registries, func(at string) bool { return !own.proxied(at) || !own.recorded(at) && !own.published(at) })
+	for i, at := range hosts {
+		hosts[i], _ = hostPort(at)
+	}
 	if len(hosts) == 0 {
 		return nil
 	}

@@ -300,15 +300,10 @@ func insideHosted(hc *hyperv1.HostedCluster) []netip.Prefix {
 
 func machineNetworks(hc *hyperv1.HostedCluster) (out []netip.Prefix) {
 	for _, m := range hc.Spec.Networking.MachineNetwork {
-		out = append(out, prefix(m.CIDR.String()))
+		p, _ := netip.ParsePrefix(m.CIDR.String())
+		out = append(out, p)
 	}
 	return out
-}
-
-// prefix parses a CIDR. It returns the zero Prefix for invalid text.
-func prefix(s string) netip.Prefix {
-	p, _ := netip.ParsePrefix(s)
-	return p
 }
 
 // place returns what nodes dial: the address or the first host of e, with the port. Other hosts are for users.

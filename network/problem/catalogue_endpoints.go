@@ -133,7 +133,7 @@ var (
 		Effect: "The name is not resolved on the network. The console operator of the hosted cluster checks it from the nodes, and stays degraded.",
 		Fix:    "Add a record for it to annotation dns-records."})
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
-		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach.",
+		What:   "Identity provider {provider} is at {hosts}, which nodes do not resolve or reach.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
@@ -157,7 +157,7 @@ var (
 		Effect: "The hosted API server reads the keys of the provider from the management cluster, not through nodes. If it does not reach the provider, logins fail.",
 		Fix:    "Let the management cluster resolve and reach {hosts}, too."})
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
-		What:   "ImageStreams may import from {hosts}, which nodes do not reach.",
+		What:   "ImageStreams may import from {hosts}, which nodes do not resolve or reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
 	CatalogsUnreachable = declare("CatalogsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,

@@ -61,7 +61,7 @@ var (
 	RegistryThroughProxy = declare("RegistryThroughProxy", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from {hosts} through the HTTP proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, nodes cannot pull these images.",
-		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy, without ports."})
+		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
 	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, which is an address of the edges.",
 		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",
