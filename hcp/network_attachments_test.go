@@ -121,7 +121,7 @@ func TestUnknownNADOfAnotherNamespace(t *testing.T) {
 // older NAD in another way. No VM and no edge starts there. The network of the older NAD is served.
 func TestNetworkThatOVNRefuses(t *testing.T) {
 	config := func(name, further string) string {
-		return `{"name":"physnet","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/` + name + `"` + further + `}`
+		return `{"cniVersion":"0.3.1","name":"physnet","type":"ovn-k8s-cni-overlay","topology":"localnet","netAttachDefName":"clusters/` + name + `"` + further + `}`
 	}
 	for name, c := range map[string]struct {
 		ours, theirs, setting string

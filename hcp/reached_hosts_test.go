@@ -135,11 +135,6 @@ func report(t *testing.T, all map[string]reachCase) {
 
 // TestWhatNodesReach: a plan reports exactly those hosts that nodes do not reach, whatever names the host.
 func TestWhatNodesReach(t *testing.T) {
-	gateway := annotated("gateway", "192.168.100.1")
-	alone := func(o *hcp.Objects) { // Edges know the registry, and ask no other DNS server.
-		settle(o, network.KeyUpstreams, "none")
-		settle(o, network.KeyAllowedHosts, "auto")
-	}
 	report(t, map[string]reachCase{
 		"nothing": {},
 
@@ -161,19 +156,6 @@ func TestWhatNodesReach(t *testing.T) {
 		"an identity provider inside the Service network by default":   {given: []change{openID("https://172.31.9.9:8443"), defaultNetworks}, want: []string{"Info AddressConflict"}},
 		"an identity provider inside the pod network by default":       {given: []change{openID("https://10.133.9.9:8443"), defaultNetworks}, want: []string{login + "10.133.9.9:8443"}},
 		"the hosted cluster's own registries, for imports":             {given: []change{imports("image-registry.openshift-image-registry.svc:5000", "default-route-openshift-image-registry.apps.blue.example.com")}},
-
-		"a gateway, and a provider with a name that edges do not know":     {given: []change{openID(keycloak), gateway, alone}, want: []string{login + "keycloak.corp.example"}},
-		"a gateway, and an OIDC issuer with a name that edges do not know": {given: []change{oidc(keycloak), gateway, alone}, want: []string{login + "keycloak.corp.example"}},
-		"a gateway, and imports with a name that edges do not know":        {given: []change{imports("registry.corp.example"), gateway, alone}, want: []string{"Info HostUnreachable registry.corp.example"}},
-		"a gateway, and LDAP with a name that edges do not know":           {given: []change{ldap("ldaps://ldap.corp.example"), gateway, alone}},
-		"a gateway, and a provider with a record":                          {given: []change{openID(keycloak), gateway, alone, annotated(network.KeyRecords, "keycloak.corp.example=10.9.9.9")}},
-		"a gateway, and a provider in allowed-hosts":                       {given: []change{openID(keycloak), gateway, alone, annotated(network.KeyAllowedHosts, "auto,keycloak.corp.example")}},
-		"a gateway, and a provider at an address":                          {given: []change{openID("https://10.20.0.5"), gateway, alone}},
-		"a gateway, and a provider, and other DNS servers":                 {given: []change{openID(keycloak), gateway}},
-		"a provider, and a DNS server on the network":                      {given: []change{openID(keycloak), annotated(network.KeyUpstreams, "192.168.100.53")}, want: []string{"Info HostUnreachable keycloak.corp.example"}},
-		"LDAP, and a DNS server on the network":                            {given: []change{ldap("ldaps://ldap.corp.example"), annotated(network.KeyUpstreams, "192.168.100.53")}, want: []string{"Info HostUnreachable ldap.corp.example:636"}},
-		"a provider at an address, and a DNS server on the network":        {given: []change{openID("https://10.20.0.5"), annotated(network.KeyUpstreams, "192.168.100.53")}, want: []string{login + "10.20.0.5"}},
-		"a provider, and a DNS server elsewhere":                           {given: []change{openID(keycloak), annotated(network.KeyUpstreams, "10.9.9.53")}, want: []string{login + "keycloak.corp.example"}},
 
 		"allowed-hosts with a host in the ingress":             {given: []change{openID(apps), annotated(network.KeyAllowedHosts, "auto,keycloak.apps.blue.example.com")}, want: []string{login + "keycloak.apps.blue.example.com:443"}},
 		"allowed-hosts with a host that is published":          {given: []change{publishes("git.corp.example:443", 443), annotated(network.KeyAllowedHosts, "auto,git.corp.example")}, want: []string{login + "git.corp.example:443"}},
@@ -304,23 +286,6 @@ func TestIngressThroughProxy(t *testing.T) {
 			g.Expect(causesOf(ps, problem.IngressThroughProxy)).To(BeEmpty(), "with what the fix names")
 		})
 	}
-}
-
-// TestLDAP: an LDAP server is dialed from the nodes at an address, or at a name that the hosted cluster resolves.
-func TestLDAP(t *testing.T) {
-	report(t, map[string]reachCase{
-		"LDAP at an address":                                    {given: []change{ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
-		"LDAP at an address of the network":                     {given: []change{ldap("ldap://192.168.100.9/dc=corp")}},
-		"LDAP by a name that only the management cluster knows": {given: []change{ldap("ldaps://ldap.corp.example")}},
-		"LDAP by a name that dns-upstreams may know":            {given: []change{ldap("ldap://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9")}, want: []string{"Info HostUnreachable ldap.corp.example:389"}},
-		"LDAP by a name with a record of the user":              {given: []change{ldap("ldap://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9"), annotated(network.KeyRecords, "ldap.corp.example=192.168.100.9")}},
-		"LDAP with TLS by a name that is allowed":               {given: []change{ldap("ldaps://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9"), allowing(636), annotated(network.KeyAllowedHosts, "auto,ldap.corp.example:636")}},
-		"LDAP without TLS by a name that is allowed":            {given: []change{ldap("ldap://ldap.corp.example/dc=corp"), annotated("dns-upstreams", "192.168.100.9"), allowing(389), annotated(network.KeyAllowedHosts, "auto,ldap.corp.example:389")}, want: []string{"Info HostUnreachable ldap.corp.example:389"}},
-		"LDAP by a name that is published":                      {given: []change{ldap("ldap://ldap.corp.example"), publishes("ldap.corp.example:389", 389)}},
-		"LDAP by a name that is published at another port":      {given: []change{ldap("ldaps://ldap.corp.example"), publishes("ldap.corp.example:389", 389)}, want: []string{login + "ldap.corp.example:636"}},
-		"LDAP of the hosted cluster":                            {given: []change{ldap("ldap://ldap.ldap.svc:1389")}},
-		"LDAP at an address, and a gateway":                     {given: []change{ldap("ldaps://10.20.0.5"), annotated("gateway", "192.168.100.1")}},
-	})
 }
 
 // defaultNetworks is a change: the API server sets the networks of pods and Services.
