@@ -14,7 +14,7 @@ const podNetwork = "the pod network"
 
 // separate returns a problem if nodes boot from different networks: from several of requested, from these and the pod
 // network, or from these and a network of last, the plan in force, until no VM boots from it. The problem is a hint if
-// each of these networks has a gateway, which may route between them. NodePools without VMs do not count.
+// each of these has a gateway, which may route between them, and none is the pod network. NodePools without VMs do not count.
 func separate(o indexed, requested []network.NetworkRequest, last network.Plan) problem.Problems {
 	var from []network.Attachment
 	var nodePools, names []string
@@ -46,8 +46,8 @@ func separate(o indexed, requested []network.NetworkRequest, last network.Plan) 
 			nodePools, onPodNetwork = append(nodePools, np.Name), true
 		}
 	}
-	if onPodNetwork {
-		names = append(names, podNetwork)
+	if onPodNetwork { // Pods there have addresses that no router outside knows, and leave with the address of their node.
+		cause, names = problem.NodesOnSeparateNetworks, append(names, podNetwork)
 	}
 	if len(from) == 0 || len(names) < 2 {
 		return nil
