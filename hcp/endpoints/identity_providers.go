@@ -106,13 +106,9 @@ func issuersOnNetwork(hc *hyperv1.HostedCluster, in network.Request) (ps problem
 		for _, at := range hostsOf(p.Issuer.URL) {
 			host, _ := hostPort(at)
 			i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool {
-				at := []netip.Addr{services.Address(host)}
-				for _, r := range s.Settings.Records {
-					if network.MatchesHost(strings.ToLower(r.Name), host) {
-						at = append(at, r.Addresses...)
-					}
-				}
-				return !s.Gateway.IsValid() && slices.ContainsFunc(at, func(a netip.Addr) bool { return network.Inside(s.CIDR, a) })
+				within := func(a netip.Addr) bool { return network.Inside(s.CIDR, a) }
+				record := reach{records: s.Settings.Records}.recordOf(host)
+				return !s.Gateway.IsValid() && (within(services.Address(host)) || slices.ContainsFunc(record.Addresses, within))
 			})
 			if i >= 0 {
 				args := problem.Args{"provider": {p.Name}, "hosts": withoutScheme([]string{at})}
