@@ -67,6 +67,13 @@ func TestServicesLeftOut(t *testing.T) {
 			g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NameServersUnreachable), WithTransform(message, ContainSubstring("advertises: none")))))
 		}
 	})
+	t.Run("DNS, and nodes dial addresses only", func(t *testing.T) {
+		g := NewWithT(t)
+		r := publishing(without(network.ServiceDNS))
+		r.Endpoints = network.Without(r.Endpoints, func(e network.Endpoint) bool { return len(e.Hosts) > 0 })
+		_, problems := derived(r)
+		g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NameServersUnreachable), HaveField("Severity", problem.SeverityWarning))))
+	})
 	t.Run("the proxy", func(t *testing.T) {
 		g := NewWithT(t)
 		s := without(network.ServiceProxy)

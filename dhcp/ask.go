@@ -78,10 +78,7 @@ func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHC
 	defer over.Stop()
 	for range addressesAsked {
 		a, found := v.Address, make(chan string, 1)
-		s.writing.Go(func() {
-			mac, _ := s.whoHas(ctx, a)
-			found <- mac
-		})
+		s.writing.Go(func() { found <- s.whoHas(ctx, a) })
 		mac, timely := "", true
 		select {
 		case mac = <-found:
@@ -109,21 +106,20 @@ func (s *Server) ask(ctx context.Context, n network.Network, request *dhcpv4.DHC
 }
 
 // whoHas probes a, and remembers the answer. It returns the MAC of the host that has a. The MAC is empty if no
-// host answered within lateTime. proven reports whether the host answered this probe, so that the MAC is not
-// only from the kernel's neighbor table.
-func (s *Server) whoHas(ctx context.Context, a netip.Addr) (mac string, proven bool) {
+// host answered within lateTime.
+func (s *Server) whoHas(ctx context.Context, a netip.Addr) string {
 	ctx, cancel := context.WithTimeout(ctx, lateTime)
 	defer cancel()
 	mac, proven, err := s.WhoHas(ctx, a)
 	if err != nil {
 		// The probe was not sent. The offer does not wait for it.
 		s.Log.Debug("address not probed", "address", a, "err", err)
-		return "", false
+		return ""
 	}
 	s.mu.Lock()
 	s.conflicts.Note(a, recent.Answer{MAC: mac, Proven: proven, At: s.Now()})
 	s.mu.Unlock()
-	return mac, proven
+	return mac
 }
 
 // declinedFor returns the verdict about a DECLINE after a probe of the address. If the client itself answers, or did so
@@ -134,7 +130,7 @@ func (s *Server) declinedFor(ctx context.Context, v reply.Verdict) reply.Verdict
 	if v.Outcome != reply.Declined || s.WhoHas == nil {
 		return v
 	}
-	switch mac, _ := s.whoHas(ctx, v.Address); mac {
+	switch s.whoHas(ctx, v.Address) {
 	case v.MAC:
 		return v.Instead(reply.DeclineIgnored)
 	case "":

@@ -126,11 +126,14 @@ func TestNetworkThatOVNRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours, theirs, setting string
 		younger, runs         bool
+		together              bool
 	}{
 		"another VLAN":                  {ours: `,"vlanID":200`, theirs: `,"vlanID":100`, setting: "vlanID"},
 		"a VLAN, and none":              {ours: `,"vlanID":200`, setting: "vlanID"},
-		"another MTU":                   {ours: `,"mtu":9000`, setting: "mtu"},
-		"another physical network":      {ours: `,"vlanID":200,"physicalNetworkName":"b"`, theirs: `,"vlanID":200`, setting: "physicalNetworkName"},
+		"another MTU":                   {ours: `,"mtu":9000`, theirs: `,"mtu":1500`, setting: "mtu"},
+		"an MTU, and the default":       {ours: `,"mtu":1400`},
+		"another physical network":      {ours: `,"vlanID":200,"physicalNetworkName":"b"`, theirs: `,"vlanID":200`},
+		"created together":              {ours: `,"vlanID":200`, theirs: `,"vlanID":100`, setting: "vlanID", together: true},
 		"another topology":              {ours: `,"topology":"layer2"`, setting: "topology"},
 		"one with addresses":            {theirs: `,"subnets":"10.0.0.0/24"`, setting: "subnets"},
 		"the other is younger":          {ours: `,"vlanID":200`, theirs: `,"vlanID":100`, younger: true},
@@ -148,19 +151,23 @@ func TestNetworkThatOVNRefuses(t *testing.T) {
 			if c.younger {
 				theirs.CreationTimestamp = metav1.Unix(3000, 0)
 			}
+			if c.together { // The other is first by its name.
+				theirs.Name, theirs.CreationTimestamp = "vlan099", ours.CreationTimestamp
+				theirs.Spec.Config = config(theirs.Name, c.theirs)
+			}
 			if !c.runs {
 				o.VMs = nil
 			}
 			o.NetworkAttachmentDefinitions = append(o.NetworkAttachmentDefinitions, theirs)
 			request, problems := translated(o)
-			refused := c.setting != "" && !c.runs
+			refused := c.setting != "" && !c.runs && !c.together
 			g.Expect(hasError(problems)).To(Equal(refused), "%v", problems)
 			g.Expect(len(request.Networks) == 0).To(Equal(refused))
 			found := causesOf(problems, problem.OVNNetworkContradicted)
 			g.Expect(len(found) > 0).To(Equal(c.setting != ""))
 			if c.setting != "" {
 				g.Expect(found).To(HaveLen(1))
-				g.Expect(message(found[0])).To(ContainSubstring("clusters/vlan100 and clusters/vlan300 define network physnet of OVN-Kubernetes with different values of " + c.setting))
+				g.Expect(message(found[0])).To(ContainSubstring("clusters/vlan100 and clusters/" + theirs.Name + " define network physnet of OVN-Kubernetes with different values of " + c.setting))
 			}
 		})
 	}

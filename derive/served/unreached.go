@@ -47,6 +47,10 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	booting.InHostedCluster = nil // Nodes resolve names before they join the networks of the hosted cluster.
 	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(in.missing(booting, servers)) == len(servers) {
 		note(problem.NameServersUnreachable, problem.Args{"servers": {cmp.Or(network.AddressList(servers), "none")}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
+		named := func(e network.Endpoint) bool { return e.NeededByNodes() && len(e.Hosts) > 0 }
+		if last := &ps[len(ps)-1]; len(servers) == 0 && !slices.ContainsFunc(in.Endpoints, named) {
+			*last = last.Warning() // Nodes may need addresses only.
+		}
 	}
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
 	ps = append(ps, providersElsewhere(n, in, reach)...)
@@ -86,7 +90,9 @@ func amongServices(n network.Network, s network.NetworkRequest, in Input, reach 
 			records = append(records, r.Addresses...)
 		}
 		note(network.KeyAppsAddress, in.Apps.Addresses...)
-		note(network.KeyRecords, records...)
+		note(network.KeyRecords, network.Without(records, func(a netip.Addr) bool { // imagesElsewhere reports those of registries.
+			return slices.ContainsFunc(in.ImageHosts, func(at netip.AddrPort) bool { return at.Addr() == a })
+		})...)
 	}
 	var providers []netip.Addr
 	for _, at := range in.ProviderHosts {

@@ -40,13 +40,14 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 // An OVNNetwork is what a NetworkAttachmentDefinition says about a network of OVN-Kubernetes. NADs with the same Name
 // define one network. OVN-Kubernetes refuses each NAD whose other values differ from those of the first one, and then
 // no pod starts with it (syncNAD in go-controller/pkg/networkmanager/nad_controller.go, and canReconcile in
-// pkg/util/multi_network.go). The keys that Attach refuses are left out.
+// pkg/util/multi_network.go). Versions of 2024 do not compare physicalNetworkName, so it is left out, as are keys that
+// Attach refuses.
 type OVNNetwork struct {
 	Name   string
 	values [len(ovnKeys)]any
 }
 
-var ovnKeys = [...]string{"topology", "vlanID", "mtu", "physicalNetworkName", "allowPersistentIPs", "subnets"}
+var ovnKeys = [...]string{"topology", "vlanID", "mtu", "allowPersistentIPs", "subnets"}
 
 // OVNNetworkOf returns the network of o. ok is false if OVN-Kubernetes does not provide it, or ignores o.
 func OVNNetworkOf(o Object) (n OVNNetwork, ok bool) {
@@ -67,7 +68,9 @@ func OVNNetworkOf(o Object) (n OVNNetwork, ok bool) {
 // Differs returns the first key in which n and other, of the same Name, differ, or "".
 func (n OVNNetwork) Differs(other OVNNetwork) string {
 	for i, key := range ovnKeys {
-		if !reflect.DeepEqual(n.values[i], other.values[i]) {
+		a, b := n.values[i], other.values[i]
+		ofDefault := key == "mtu" && (a == nil || b == nil) // No object shows the default MTU of OVN-Kubernetes.
+		if !ofDefault && !reflect.DeepEqual(a, b) {
 			return key
 		}
 	}

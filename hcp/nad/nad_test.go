@@ -265,6 +265,8 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"a bridge that a node has":        {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: offers},
 		"br-ex of OVN-Kubernetes":         {config: `{"type":"bridge","bridge":"br-ex"}`, nodes: nad.Nodes{OVN: true}, want: problem.NADBridgeOfOVS},
 		"br-ex of Linux":                  {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: nad.Nodes{OVN: true, Resources: offers.Resources}},
+		"br-ex in a plugin without it":    {config: `{"type":"sriov","bridge":"br-ex"}`, resource: "openshift.io/vf", nodes: nad.Nodes{OVN: true, Resources: map[string]bool{"openshift.io/vf": true}}},
+		"a version in capital letters":    {config: `{"CNIVersion":"0.3.1","type":"bridge","bridge":"br1"}`},
 		"version 0.2.0":                   {config: `{"cniVersion":"0.2.0","type":"bridge","bridge":"br1"}`, want: problem.NADVersionTooOld},
 		"version 0.3.0":                   {config: `{"cniVersion":"0.3.0","type":"bridge","bridge":"br1"}`},
 		"versions":                        {config: `{"cniVersions":["0.3.1","1.0.0"],"type":"bridge","bridge":"br1"}`},
@@ -272,7 +274,7 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"a bridge, and nodes are unknown": {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !strings.Contains(c.config, "cniVersion") {
+			if !strings.Contains(strings.ToLower(c.config), "cniversion") {
 				c.config = strings.Replace(c.config, "{", `{"cniVersion":"0.3.1",`, 1)
 			}
 			o := nad.Object{Namespace: "clusters", Name: "vlan100", Config: c.config, ResourceName: c.resource}

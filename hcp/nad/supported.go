@@ -70,7 +70,9 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	case assignsAlways(conf):
 		return o.problem(problem.NADVersionTooOld, nil)
 	}
-	if bridge := text(valueOf(plugins[0], "bridge")); nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int") {
+	kind, bridge := text(plugins[0]["type"]), text(valueOf(plugins[0], "bridge"))
+	ofOVS := nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int")
+	if ofOVS && (kind == typeBridge || kind == typeCNVBridge) {
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
 	}
 	if p := misspelled(o, plugins[0]); p != nil {
@@ -83,6 +85,9 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 // which is the default, or 0.2.0 (convertTo02x in pkg/types/040 of the CNI library).
 func assignsAlways(conf map[string]any) bool {
 	version := text(conf["cniVersion"])
+	if conf["plugins"] == nil { // The CNI library reads only a list with exact keys.
+		version = text(valueOf(conf, "cniVersion"))
+	}
 	return conf["cniVersions"] == nil && (version == "" || strings.HasPrefix(version, "0.1.") || strings.HasPrefix(version, "0.2."))
 }
 

@@ -78,6 +78,9 @@ func contradicted(o indexed, found nadv1.NetworkAttachmentDefinition) *problem.P
 	}
 	p := nad.Problem(problem.OVNNetworkContradicted, network.Attachment{Namespace: found.Namespace, Name: found.Name},
 		problem.Args{"otherNAD": {by.Namespace + "/" + by.Name}, "name": {ours.Name}, "setting": {key}})
+	if !found.CreationTimestamp.IsZero() && objects.SameAge(&found, &by) { // OVN-Kubernetes may take either of them.
+		p.Severity = problem.SeverityWarning
+	}
 	return &p
 }
 

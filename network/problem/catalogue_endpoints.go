@@ -143,7 +143,7 @@ var (
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
-		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway."})
+		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway, with a DNS server in dns-upstreams that knows the name."})
 	IdentityProviderIsEdge = declare("IdentityProviderIsEdge", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
 		Effect: "Edges serve no identity provider there, so logins with it fail.",
@@ -171,7 +171,7 @@ var (
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
-		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway."})
+		Fix:    "Give the registry an address on the network, or a DNS name. Or set annotation gateway, with a DNS server in dns-upstreams that knows the name."})
 	AllowedHostPublished = declare("AllowedHostPublished", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation allowed-hosts has {hosts}, which is published to VMs.",
 		Effect: "Edges forward connections to the published endpoint, not to an external host.",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,7 +27,7 @@ import (
 // minutesAsSeconds is how much shorter alerts wait than those that are shipped: a minute is a second.
 var minutesAsSeconds = regexp.MustCompile(`(?m)^(\s*(?:for|keep_firing_for): \d+)m$`)
 
-// prometheusAt is where it answers, in the namespaces of the first node.
+// prometheusAt is where it answers, in its pod.
 const prometheusAt = "127.0.0.1:9190"
 
 // testAlerts: nothing fires while all is well. A lost node and a setting that cannot be applied each fire their alert,
@@ -70,12 +71,15 @@ func testAlerts(t *testing.T, s *stage, all bool) {
 	g.Eventually(p.firing).WithPolling(time.Second).Should(BeEmpty())
 }
 
-// A prometheus runs until the test ends.
-type prometheus struct{ bed }
+// A prometheus runs in a pod until the test ends.
+type prometheus struct {
+	bed
+	netNS string
+}
 
 func startPrometheus(t *testing.T, s *stage) prometheus {
 	t.Helper()
-	g, dir, b := NewWithT(t), t.TempDir(), s.bed
+	g, dir, p := NewWithT(t), t.TempDir(), prometheus{s.bed, s.monitor(t)}
 	pods := filepath.Join(dir, "pods.json")
 	followPods(t, s.hosted.Client, pods)
 	program := programs.RequireUnpacked(t, "prometheus", "usr/bin/prometheus")
@@ -104,7 +108,7 @@ func startPrometheus(t *testing.T, s *stage) prometheus {
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	var said programs.Output
-	c := b.cluster.Command(t.Context(), program, "--config.file="+programs.WriteFile(t, dir, "prometheus.yaml", string(config)),
+	c := p.command(program, "--config.file="+programs.WriteFile(t, dir, "prometheus.yaml", string(config)),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+prometheusAt)
 	c.Stdout, c.Stderr = &said, &said
 	g.Expect(c.Start()).To(Succeed())
@@ -115,7 +119,12 @@ func startPrometheus(t *testing.T, s *stage) prometheus {
 			t.Logf("Prometheus said:\n%s", said.String())
 		}
 	})
-	return prometheus{b}
+	return p
+}
+
+// command returns a command in the network namespace of the pod.
+func (p prometheus) command(program string, args ...string) *exec.Cmd {
+	return exec.CommandContext(p.ctx, "nsenter", append([]string{"--net=" + p.netNS, "--", program}, args...)...)
 }
 
 // followPods writes the ports of all pods to a file, as Prometheus would discover them by itself each second until the test
@@ -169,7 +178,7 @@ func metaLabel(label string) string {
 
 // get reads the data of Prometheus' API.
 func (p prometheus) get(path string, into any) error {
-	out, err := p.cluster.Command(p.ctx, "curl", "-sSf", "http://"+prometheusAt+"/api/v1/"+path).CombinedOutput()
+	out, err := p.command("curl", "-sSf", "http://"+prometheusAt+"/api/v1/"+path).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", path, err, out)
 	}

@@ -115,7 +115,7 @@ func edgesOf(ctx context.Context, h Hosted) ([]string, error) {
 	return out, err
 }
 
-// asker runs a pod, and returns the path of its network namespace.
+// asker runs a pod on the first node, and returns the path of its network namespace.
 func (b bed) asker(t *testing.T, namespace, name string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -123,6 +123,7 @@ func (b bed) asker(t *testing.T, namespace, name string) string {
 	pod := &core.Pod{
 		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: core.PodSpec{
+			NodeName:                      b.cluster.Nodes()[0].Name,
 			TerminationGracePeriodSeconds: new(int64),
 			Containers:                    []core.Container{{Name: "pause", Image: "localhost/pause:1", ImagePullPolicy: core.PullNever}},
 		},

@@ -64,10 +64,8 @@ func testPolicies(t *testing.T, s *stage) {
 func (s *stage) places(t *testing.T) (p places) {
 	t.Helper()
 	g := NewWithT(t)
-	monitoring := &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: "monitors-" + s.hosted.Name, Labels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}}
-	g.Expect(client.IgnoreAlreadyExists(s.hosted.Client.Create(t.Context(), monitoring))).To(Succeed())
-	t.Cleanup(func() { _ = s.hosted.Client.Delete(context.WithoutCancel(t.Context()), monitoring) })
-	for at, namespace := range map[*station]string{&p.stranger: "default", &p.resolver: "kube-system", &p.prometheus: monitoring.Name, &p.neighbor: s.hosted.Namespace()} {
+	p.prometheus = station{s.monitor(t), podDevice}
+	for at, namespace := range map[*station]string{&p.stranger: "default", &p.resolver: "kube-system", &p.neighbor: s.hosted.Namespace()} {
 		*at = station{s.asker(t, namespace, "crosses-"+s.hosted.Name), podDevice}
 	}
 	host := s.plug(t, "outside"+s.hosted.Name, 0)
@@ -93,6 +91,15 @@ func (s *stage) places(t *testing.T) (p places) {
 		listen(t, station{path, podDevice}, api)
 	}
 	return p
+}
+
+// monitor runs a pod that edges admit to their metrics, and returns the path of its network namespace.
+func (s *stage) monitor(t *testing.T) string {
+	t.Helper()
+	monitoring := &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: "monitors-" + s.hosted.Name, Labels: map[string]string{"network.openshift.io/policy-group": "monitoring"}}}
+	NewWithT(t).Expect(client.IgnoreAlreadyExists(s.hosted.Client.Create(t.Context(), monitoring))).To(Succeed())
+	t.Cleanup(func() { _ = s.hosted.Client.Delete(context.WithoutCancel(t.Context()), monitoring) })
+	return s.asker(t, monitoring.Name, "crosses-"+s.hosted.Name)
 }
 
 // listen accepts connections at the address of a station until the test ends.
