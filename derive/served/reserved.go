@@ -94,7 +94,7 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 			if p.Node || !p.Required || !p.Prefix.Contains(a) {
 				continue
 			}
-			ps = append(ps, published(problem.PublishedInManagement, a, fmt.Sprintf("%s (%s)", p.What, place(p.Prefix))))
+			ps = append(ps, published(problem.PublishedInManagement, a, destination(p)))
 			break
 		}
 	}
@@ -125,17 +125,17 @@ func overlaps(p netip.Prefix, places []network.ReservedDestination) (string, boo
 	if len(met) == 0 {
 		return "", false
 	}
-	what := fmt.Sprintf("%s (%s)", met[0].What, place(met[0].Prefix))
+	what := destination(met[0])
 	if len(met) > 1 {
 		what += fmt.Sprintf(" and %d more", len(met)-1)
 	}
 	return what, true
 }
 
-// place returns p as text, without the prefix length if p is a single address.
-func place(p netip.Prefix) string {
-	if p.IsSingleIP() {
-		return p.Addr().String()
+// destination returns r as messages name it: "node worker-1 (192.0.2.11)".
+func destination(r network.ReservedDestination) string {
+	if r.Prefix.IsSingleIP() {
+		return fmt.Sprintf("%s (%s)", r.What, r.Prefix.Addr())
 	}
-	return p.String()
+	return fmt.Sprintf("%s (%s)", r.What, r.Prefix)
 }

@@ -77,7 +77,7 @@ func amongServices(n network.Network, s network.NetworkRequest, in Input, reach 
 		slices.SortFunc(all, netip.Addr.Compare)
 		all = slices.Compact(all)
 		r := in.inHostedCluster(all[0])
-		args := problem.Args{"addresses": {network.AddressList(all[:min(len(all), maxNamed)])}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}
+		args := problem.Args{"addresses": {network.AddressList(all[:min(len(all), maxNamed)])}, "other": {destination(r)}}
 		ps = append(ps, n.Problem(problem.AddressOfService, args, key))
 	}
 	note(network.KeyNTPServers, n.DHCP.NTPServers...)
@@ -115,7 +115,7 @@ func imagesElsewhere(n network.Network, in Input, reach network.Reach) (ps probl
 			}
 		case network.InCluster:
 			r := in.inHostedCluster(at.Addr())
-			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fields...))
+			ps = append(ps, n.Problem(problem.ImagesInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {destination(r)}}, fields...))
 		}
 	}
 	if len(ofEdges) > 0 {
@@ -134,7 +134,7 @@ func providersElsewhere(n network.Network, in Input, reach network.Reach) (ps pr
 			ofEdges = append(ofEdges, at.String())
 		case way == network.InCluster && !in.reached(reach, at.Addr()):
 			r := in.inHostedCluster(at.Addr())
-			ps = append(ps, n.Problem(problem.IdentityProviderInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}}, fieldOAuth))
+			ps = append(ps, n.Problem(problem.IdentityProviderInHostedCluster, problem.Args{"hosts": {at.String()}, "other": {destination(r)}}, fieldOAuth))
 		}
 	}
 	if len(ofEdges) > 0 {

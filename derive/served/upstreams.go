@@ -3,7 +3,6 @@
 package served
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -71,7 +70,7 @@ func upstreamRefused(n network.Network, server netip.AddrPort, in Input) (proble
 		return problem.Problem{}, false
 	case reserved >= 0 && !permitted:
 		r := in.Reserved[reserved]
-		args["other"] = []string{fmt.Sprintf("%s (%s)", r.What, place(r.Prefix))}
+		args["other"] = []string{destination(r)}
 		return n.Problem(problem.UpstreamInManagement, args, network.KeyUpstreams), true
 	case !in.Permissions.Upstream(a):
 		return n.Problem(problem.UpstreamNotPermitted, args, network.KeyUpstreams), true

@@ -271,7 +271,7 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 	hosts := problem.Args{"hosts": slices.Compact(all)}
 	for _, s := range in.Networks {
 		switch {
-		case !s.Primary || s.Gateway.IsValid() || len(all) == 0:
+		case !isIsolated(s) || len(all) == 0:
 		case off:
 			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsOff, hosts, network.KeyAllowedHosts, network.KeyGateway)}
 		case !s.Settings.Selects(network.ServiceProxy) || !s.Settings.Selects(network.ServiceDNS):

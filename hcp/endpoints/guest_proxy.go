@@ -67,7 +67,7 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
 		for _, s := range in.Networks {
-			if !s.Primary || s.Gateway.IsValid() || network.Inside(s.CIDR, services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
+			if !isIsolated(s) || network.Inside(s.CIDR, services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
 			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": {host}},
@@ -91,7 +91,7 @@ func dialed(proxy *url.URL) string {
 // The console operator checks the console, and the ingress operator its canary, through konnectivity. The proxy resolves the
 // names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
-	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	i := slices.IndexFunc(in.Networks, isIsolated)
 	routed := i < 0
 	if routed {
 		i = slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
@@ -163,7 +163,7 @@ func registriesThroughProxy(in network.Request, registries []string, own reach) 
 	if len(hosts) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
+	i := slices.IndexFunc(in.Networks, isIsolated)
 	return problem.Problems{in.Networks[i].Attachment.Problem(problem.RegistryThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
 }
 

@@ -136,7 +136,7 @@ func allNamed(hosts []string) bool {
 func (r reach) asksNetwork() bool {
 	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool {
 		up := s.Settings.Upstreams
-		return s.Primary && !s.Gateway.IsValid() && up != nil && slices.ContainsFunc(up.Servers, func(at netip.AddrPort) bool { return network.Inside(s.CIDR, at.Addr()) })
+		return isIsolated(s) && up != nil && slices.ContainsFunc(up.Servers, func(at netip.AddrPort) bool { return network.Inside(s.CIDR, at.Addr()) })
 	})
 }
 

@@ -37,7 +37,7 @@ func oauth(in network.Request, endpoints []network.Endpoint) problem.Problems {
 func timeServers(in network.Request) problem.Problems {
 	var alone []string
 	for _, s := range in.Networks {
-		if s.Primary && !s.Gateway.IsValid() && len(s.Settings.NTPServers) == 0 && !s.Settings.Selects(network.ServiceNTP) {
+		if isIsolated(s) && len(s.Settings.NTPServers) == 0 && !s.Settings.Selects(network.ServiceNTP) {
 			alone = append(alone, s.Attachment.String())
 		}
 	}
@@ -53,7 +53,7 @@ func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
 	var names []string
 	for _, np := range o.NodePools {
 		isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool {
-			return s.Primary && !s.Gateway.IsValid() && slices.Contains(s.NodePools, np.Name)
+			return isIsolated(s) && slices.Contains(s.NodePools, np.Name)
 		})
 		for _, c := range np.Spec.Config {
 			if isolated {

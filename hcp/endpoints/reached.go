@@ -99,7 +99,7 @@ func (r reach) published(at string) bool {
 
 // unresolved reports whether destination at has a name that edges do not know and for which they ask no other DNS server.
 func (r reach) unresolved(at string) bool {
-	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() && !ownNamesOnly(s) })
+	asked := slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return isIsolated(s) && !ownNamesOnly(s) })
 	return !asked && !r.located(at)
 }
 
@@ -183,9 +183,10 @@ func namesUnresolved(o objects.Objects, all reach) (ps problem.Problems) {
 }
 
 // isolated reports whether VMs boot from a network without a gateway.
-func (r reach) isolated() bool {
-	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() })
-}
+func (r reach) isolated() bool { return slices.ContainsFunc(r.in.Networks, isIsolated) }
+
+// isIsolated reports whether VMs boot from the network of s, which has no gateway.
+func isIsolated(s network.NetworkRequest) bool { return s.Primary && !s.Gateway.IsValid() }
 
 // mirrored reports whether edges have an address for another source or mirror of registry.
 func (r reach) mirrored(o objects.Objects, registry string) bool {
@@ -228,7 +229,7 @@ func mayBeMirror(e network.Endpoint) bool {
 
 // closed reports whether edges are the only source of addresses, names and connections of VMs that boot from s.
 func closed(s network.NetworkRequest) bool {
-	return s.Primary && !s.Gateway.IsValid() && ownNamesOnly(s) && len(s.Settings.Records) == 0 &&
+	return isIsolated(s) && ownNamesOnly(s) && len(s.Settings.Records) == 0 &&
 		s.Settings.Selects(network.ServiceDHCP) && s.Settings.Selects(network.ServiceProxy)
 }
 
