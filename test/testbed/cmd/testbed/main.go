@@ -65,7 +65,7 @@ func buildCommand() *cobra.Command {
 	}
 }
 
-// pathCommand prints the path that make returns, which it builds or fetches first.
+// pathCommand prints the path that get returns, which it builds or fetches first.
 func pathCommand(name, short string, get func(context.Context, *progress.Log) (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
