@@ -59,8 +59,8 @@ func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 			add(problem.OVNIPv6WithoutPods, problem.Args{"field": {config + s.field}, "cidr": {s.cidr}})
 		}
 	}
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && isIPv6(p) && !six && ovn.Join == "" && len(o.VMs) == 0 {
+	for _, p := range objects.MachineNetworks(hc) {
+		if isIPv6(p) && !six && ovn.Join == "" && len(o.VMs) == 0 {
 			add(problem.MachineIPv6WithoutPods, problem.Args{"cidr": {p.String()}})
 		}
 	}

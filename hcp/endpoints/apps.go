@@ -13,10 +13,12 @@ import (
 	"strings"
 
 	operatorv1 "github.com/openshift/api/operator/v1"
+
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -29,7 +31,7 @@ const appsEndpoint = "apps"
 func apps(o objects.Objects, in network.Request, s settings.Values, last network.Plan) Reachable {
 	var r Reachable
 	hc := o.HostedCluster
-	if !hasPrimary(in) || !objects.Enabled(hc, hyperv1.IngressCapability) {
+	if !reach.HasPrimary(in) || !objects.Enabled(hc, hyperv1.IngressCapability) {
 		return r
 	}
 	if field := ingress.PassthroughIneffective(o); field != "" {
@@ -88,7 +90,7 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 		return hostNetworkClosed(o, e)
 	}
 	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts}, network.KeyAppsAddress)
-	if !slices.ContainsFunc(in.Networks, ownNamesOnly) {
+	if !slices.ContainsFunc(in.Networks, reach.OwnNamesOnly) {
 		p.Severity = problem.SeverityInfo
 	}
 	return p
@@ -110,7 +112,7 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 	case ingress.PassesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
 		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts, "object": {expected}})
-	case slices.ContainsFunc(in.Networks, ownNamesOnly):
+	case slices.ContainsFunc(in.Networks, reach.OwnNamesOnly):
 		return newProblem(problem.IngressAddressMissing, subject, args, network.KeyAppsAddress)
 	}
 	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)
@@ -119,18 +121,6 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 // isCopy reports whether e is an ingress behind a copy of the Service router-default.
 func isCopy(e network.Endpoint) bool {
 	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, services.PassthroughService)
-}
-
-// ownNamesOnly reports whether VMs that boot from s use only its edges as DNS servers, and these edges ask no other DNS
-// server. Then nothing else can resolve *.apps.
-func ownNamesOnly(s network.NetworkRequest) bool {
-	if !s.Primary || s.Settings.Services != nil && !slices.Contains(s.Settings.Services, network.ServiceDNS) {
-		return false
-	}
-	if up := s.Settings.Upstreams; up != nil {
-		return up.Mode == network.UpstreamNone
-	}
-	return !s.Gateway.IsValid()
 }
 
 // hostNetworkClosed returns the problem that a router of type HostNetwork may not be at its port. The user's Service has
@@ -163,7 +153,7 @@ func furtherApps(hc *hyperv1.HostedCluster, s settings.Values) []string {
 	var out []string
 	wildcard := strings.ToLower(ingress.Name(hc))
 	known := func(name string) bool {
-		return answeredByUser(s.Settings, name) || slices.Contains(out, name) || network.MatchesHost(wildcard, name)
+		return reach.AnsweredByUser(s.Settings, name) || slices.Contains(out, name) || network.MatchesHost(wildcard, name)
 	}
 	var names []string
 	if domain := c.Ingress.Domain; domain != "" && domain != ingress.Domain(hc) {

@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/external"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -29,9 +33,10 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 		}
 		r = withoutPublishedApps(r)
 		own := reachOf(o.HostedCluster, in, s.Records, r)
-		r.ImageHosts, r.ProviderHosts = imageHosts(o, own), providerHosts(o.HostedCluster, own)
-		outside := registryEndpoints(o, in, s, own)
-		r.Endpoints, r.Problems = append(r.Endpoints, outside.Endpoints...), append(r.Problems, outside.Problems...)
+		r.ImageHosts, r.ProviderHosts = external.ImageHosts(o, own), providerHosts(o.HostedCluster, own)
+		outside, problems := external.Of(o, in, s, own)
+		dialed := network.Without(outside, func(e network.Endpoint) bool { return external.Refused(o, e) })
+		r.Endpoints, r.Problems = append(r.Endpoints, outside...), slices.Concat(r.Problems, problems, dialedFromNodes(o, own.With(dialed)))
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
 	}
 	slices.Sort(r.Waiting)
@@ -60,11 +65,7 @@ func withoutPublishedApps(r Reachable) Reachable {
 
 // usesNetworks reports whether VMs reach their control plane through a requested network. It returns true for a cluster
 // without networks, which might get some.
-func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || hasPrimary(in) }
-
-func hasPrimary(in network.Request) bool {
-	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
-}
+func usesNetworks(in network.Request) bool { return len(in.Networks) == 0 || reach.HasPrimary(in) }
 
 // Reachable is what VMs must reach.
 type Reachable struct {
@@ -128,4 +129,16 @@ func recordProblems(records []network.Record, endpoints []network.Endpoint) prob
 		}
 	}
 	return problems
+}
+
+// reachOf returns what nodes of hc reach: the endpoints and names in own, the hosts in records, and what the hosted
+// cluster's HTTP proxy reaches.
+func reachOf(hc *hyperv1.HostedCluster, in network.Request, records []network.Record, own Reachable) reach.Set {
+	records = slices.Clone(records)
+	if own.Apps.Name != "" {
+		for _, name := range append([]string{own.Apps.Name}, own.FurtherApps...) {
+			records = append(records, network.Record{Name: name, Addresses: own.Apps.Addresses})
+		}
+	}
+	return reach.Set{In: in, Records: records, Endpoints: own.Endpoints, Proxy: reach.ProxyOf(hc, reach.NodesOnly)}
 }

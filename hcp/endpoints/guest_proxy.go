@@ -12,32 +12,13 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
-	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
-
-// proxies returns the valid URLs of the HTTP proxies of hc. Programs of nodes assume http if there is no scheme
-// (golang.org/x/net/http/httpproxy).
-func proxies(hc *hyperv1.HostedCluster) (out []*url.URL) {
-	c := hc.Spec.Configuration
-	if c == nil || c.Proxy == nil {
-		return nil
-	}
-	for _, proxy := range []string{c.Proxy.HTTPProxy, c.Proxy.HTTPSProxy} {
-		u, err := url.Parse(proxy)
-		if !strings.Contains(proxy, "://") {
-			u, err = url.Parse(imageref.PlainHTTP + proxy)
-		}
-		if err == nil && u.Hostname() != "" {
-			out = append(out, u)
-		}
-	}
-	return out
-}
 
 // proxyInvalid returns a problem if HyperShift cannot make the configuration of VMs from the proxies of hc
 // (joinDefaultPortIfMissing in apiserver-haproxy/haproxy.go), or if Ignition refuses that configuration
@@ -59,15 +40,15 @@ func proxyInvalid(hc *hyperv1.HostedCluster) problem.Problems {
 // through a gateway, through a record in dns-records, or as one of endpoints.
 func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint) problem.Problems {
 	var hosts []string
-	for _, u := range proxies(hc) {
-		if !(reach{endpoints: endpoints}).published(dialed(u)) {
+	for _, u := range reach.Proxies(hc) {
+		if !(reach.Set{Endpoints: endpoints}).Published(reach.Dialed(u)) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
 		for _, s := range in.Networks {
-			if !isIsolated(s) || network.Inside(s.CIDR, services.Address(host)) || answeredByUser(s.Settings, strings.ToLower(host)) {
+			if !reach.IsIsolated(s) || network.Inside(s.CIDR, services.Address(host)) || reach.AnsweredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
 			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": {host}},
@@ -77,21 +58,13 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	return nil
 }
 
-// dialed returns what clients of proxy dial, in the form of reach.reaches. For an http:// proxy they send no TLS server name.
-func dialed(proxy *url.URL) string {
-	if proxy.Scheme == "http" {
-		return imageref.PlainHTTP + strings.ToLower(proxy.Host)
-	}
-	return strings.ToLower(proxy.Host)
-}
-
 // throughProxy returns problems about nodes that use the HTTPS proxy of hc. One is about endpoints of the control plane.
 // On a network without a gateway, there is one about OAuth if the console uses the proxy, and one about operators that
 // check the ingress. If all networks have a gateway, other DNS servers probably have the names, so the problem is a hint.
 // The console operator checks the console, and the ingress operator its canary, through konnectivity. The proxy resolves the
 // names of these hosts, which may exist on the network only. nodeAPI is Facts.NodeAPI.
 func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []network.Endpoint, nodeAPI netip.Addr) (ps problem.Problems) {
-	i := slices.IndexFunc(in.Networks, isIsolated)
+	i := slices.IndexFunc(in.Networks, reach.IsIsolated)
 	routed := i < 0
 	if routed {
 		i = slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool { return s.Primary })
@@ -101,18 +74,18 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 		return nil
 	}
 	// Only VMs dial Ignition. Pods on nodes dial the other endpoints, too.
-	nodes, pods := reach{proxy: proxyOf(hc, nodesOnly)}, reach{proxy: proxyOf(hc)}
+	nodes, pods := reach.Set{Proxy: reach.ProxyOf(hc, reach.NodesOnly)}, reach.Set{Proxy: reach.ProxyOf(hc)}
 	var hosts, ofConsole, checked, domains []string
 	for _, e := range endpoints {
-		at := place(e)
-		host, _ := hostPort(at)
-		service, proxied := network.PublishedAt(e.Name).Service, pods.proxied(at)
+		at := reach.Place(e)
+		host, _ := reach.HostPort(at)
+		service, proxied := network.PublishedAt(e.Name).Service, pods.Proxied(at)
 		switch service {
 		case network.APIService:
 			may, _ := APIProxied(hc, e, nodeAPI)
 			proxied = proxied || may
 		case network.IgnitionService:
-			proxied = proxied && nodes.proxied(at)
+			proxied = proxied && nodes.Proxied(at)
 		}
 		switch {
 		case e.Origin != network.OriginHyperShift || !proxied:
@@ -123,7 +96,7 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 		}
 	}
 	check := func(by hyperv1.OptionalCapability, name, domain string) {
-		if host := strings.ToLower(name + "." + domain); domain != "" && objects.Enabled(hc, by) && pods.proxied(host) {
+		if host := strings.ToLower(name + "." + domain); domain != "" && objects.Enabled(hc, by) && pods.Proxied(host) {
 			checked, domains = append(checked, host), append(domains, strings.ToLower("."+domain))
 		}
 	}
@@ -153,20 +126,6 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 	return ps
 }
 
-// registriesThroughProxy returns a problem for the first network without a gateway if nodes ask the HTTP proxy for
-// registries that have their names from edges: records of the user, or published Services.
-func registriesThroughProxy(in network.Request, registries []string, own reach) problem.Problems {
-	hosts := network.Without(registries, func(at string) bool { return !own.proxied(at) || !own.recorded(at) && !own.published(at) })
-	for i, at := range hosts {
-		hosts[i], _ = hostPort(at)
-	}
-	if len(hosts) == 0 {
-		return nil
-	}
-	i := slices.IndexFunc(in.Networks, isIsolated)
-	return problem.Problems{in.Networks[i].Attachment.Problem(problem.RegistryThroughProxy, problem.Args{"hosts": hosts}, "spec.configuration.proxy.noProxy")}
-}
-
 // APIProxied reports whether kube-apiserver-proxy, a static pod of each node, may use the HTTPS proxy of hc for e, and
 // whether it surely does. e is the endpoint of the API server. If spec.configuration.proxy.noProxy covers its address
 // or nodeAPI, it does not. Nor does it if an entry contains "kubernetes", or is the first network of pods or of
@@ -174,9 +133,9 @@ func registriesThroughProxy(in network.Request, registries []string, own reach) 
 // the text of noProxy for these words. oooi does not know the version, so it applies both rules.
 func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Addr) (may, surely bool) {
 	c := hc.Spec.Configuration.Proxy
-	r := reach{proxy: proxyBy(c, c.NoProxy)}
-	api := place(e)
-	host, _ := hostPort(api)
+	r := reach.Set{Proxy: reach.ProxyBy(c, c.NoProxy)}
+	api := reach.Place(e)
+	host, _ := reach.HostPort(api)
 	var networks []string
 	for _, all := range [][]netip.Prefix{objects.PodNetworks(hc), objects.ServiceNetworks(hc)} {
 		if len(all) > 0 {
@@ -185,7 +144,7 @@ func APIProxied(hc *hyperv1.HostedCluster, e network.Endpoint, nodeAPI netip.Add
 	}
 	words := append([]string{host, nodeAPI.String(), "kubernetes"}, networks...)
 	byText := !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(c.NoProxy, word) })
-	byEntry := r.proxied(api) && r.proxied(netip.AddrPortFrom(nodeAPI, e.Port).String()) && !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
+	byEntry := r.Proxied(api) && r.Proxied(netip.AddrPortFrom(nodeAPI, e.Port).String()) && !slices.ContainsFunc(strings.Split(c.NoProxy, ","), func(entry string) bool {
 		entry = strings.TrimSpace(entry)
 		return strings.Contains(entry, "kubernetes") || slices.Contains(networks, entry)
 	})

@@ -25,9 +25,11 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/external"
 	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -35,26 +37,27 @@ import (
 )
 
 // dialedFromNodes returns problems for identity providers and registries of imports that nodes do not reach. If each
-// network has a gateway, these are the ones whose names only edges could resolve.
-func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
+// network has a gateway, these are the ones whose names only edges could resolve. nodes says what nodes reach with
+// external hosts.
+func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
-	if c == nil {
+	if c == nil || !nodes.Isolated() && len(nodes.OwnNamesOnly()) == 0 {
 		return nil
 	}
-	nodes.proxy = proxyOf(o.HostedCluster)
-	inside := insideHosted(o.HostedCluster)
+	nodes.Proxy = reach.ProxyOf(o.HostedCluster)
+	inside := objects.PodAndServiceNetworks(o.HostedCluster)
 	apps := strings.ToLower(ingress.Name(o.HostedCluster))
 	// Hosts inside the hosted cluster count as reached. So does the ingress, which has a problem of its own if nodes do
 	// not reach it.
 	ofHosted := func(at string) bool {
-		host, port := hostPort(at)
+		host, port := reach.HostPort(at)
 		return settings.InCluster(host) || network.AnyContains(inside, services.Address(host)) ||
 			network.MatchesHost(apps, host) && (port == network.PortHTTPS || port == network.PortHTTP)
 	}
-	reached := func(at string) bool { return ofHosted(at) || nodes.reaches(at) }
-	byLDAP := func(at string) bool { return ofHosted(at) || nodes.directly(at) || nodes.unresolved(at) }
-	if !nodes.isolated() {
-		reached = func(at string) bool { return ofHosted(at) || nodes.located(at) || nodes.proxied(at) }
+	reached := func(at string) bool { return ofHosted(at) || nodes.Reaches(at) }
+	byLDAP := func(at string) bool { return ofHosted(at) || nodes.Directly(at) || nodes.Unresolved(at) }
+	if !nodes.Isolated() {
+		reached = func(at string) bool { return ofHosted(at) || nodes.Located(at) || nodes.Proxied(at) }
 		byLDAP = func(string) bool { return true }
 	}
 	var ps problem.Problems
@@ -68,13 +71,13 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 		}
 		cause := problem.IdentityProviderUnreachable
 		switch {
-		case !allNamed(hosts):
+		case !external.AllNamed(hosts):
 			cause = problem.IdentityProviderWithoutName
-		case !allPermitted(o, hosts):
+		case !external.AllPermitted(o, hosts):
 			cause = problem.IdentityProviderNotPermitted
 		}
-		found := problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": withoutScheme(hosts)}, network.KeyAllowedHosts)
-		if nodes.asksNetwork() && !slices.ContainsFunc(hosts, isAddress) {
+		found := problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts)}, network.KeyAllowedHosts)
+		if nodes.AsksNetwork() && !slices.ContainsFunc(hosts, reach.IsAddress) {
 			found.Severity = problem.SeverityInfo
 		}
 		ps = append(ps, found)
@@ -83,9 +86,9 @@ func dialedFromNodes(o objects.Objects, nodes reach) problem.Problems {
 	for _, r := range network.Without(importRegistries(c), reached) {
 		cause := problem.ImportsUnreachable
 		switch host := []string{r}; {
-		case !allNamed(host):
+		case !external.AllNamed(host):
 			cause = problem.ImportsWithoutName
-		case !allPermitted(o, host):
+		case !external.AllPermitted(o, host):
 			cause = problem.ImportsNotPermitted
 		}
 		byCause[cause] = append(byCause[cause], r)
@@ -104,14 +107,14 @@ func issuersOnNetwork(hc *hyperv1.HostedCluster, in network.Request) (ps problem
 	}
 	for _, p := range hc.Spec.Configuration.Authentication.OIDCProviders {
 		for _, at := range hostsOf(p.Issuer.URL) {
-			host, _ := hostPort(at)
+			host, _ := reach.HostPort(at)
 			i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool {
 				within := func(a netip.Addr) bool { return network.Inside(s.CIDR, a) }
-				record := reach{records: s.Settings.Records}.recordOf(host)
+				record := reach.Set{Records: s.Settings.Records}.RecordOf(host)
 				return !s.Gateway.IsValid() && (within(services.Address(host)) || slices.ContainsFunc(record.Addresses, within))
 			})
 			if i >= 0 {
-				args := problem.Args{"provider": {p.Name}, "hosts": withoutScheme([]string{at})}
+				args := problem.Args{"provider": {p.Name}, "hosts": reach.WithoutScheme([]string{at})}
 				ps = append(ps, in.Networks[i].Attachment.Problem(problem.OIDCProviderOnNetwork, args, "spec.configuration.authentication"))
 			}
 		}
@@ -119,56 +122,24 @@ func issuersOnNetwork(hc *hyperv1.HostedCluster, in network.Request) (ps problem
 	return ps
 }
 
-func providerHosts(hc *hyperv1.HostedCluster, r reach) []netip.AddrPort {
+func providerHosts(hc *hyperv1.HostedCluster, r reach.Set) []netip.AddrPort {
 	var all []string
-	r.proxy = proxyOf(hc)
+	r.Proxy = reach.ProxyOf(hc)
 	for _, p := range identityProviders(hc) {
-		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.proxied(at) })...)
+		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.Proxied(at) })...)
 	}
-	return r.addressesOf(all)
-}
-
-func allNamed(hosts []string) bool {
-	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
-}
-
-// asksNetwork reports whether VMs or edges ask a DNS server on a network without a gateway. It may know hosts there.
-func (r reach) asksNetwork() bool {
-	return slices.ContainsFunc(r.in.Networks, func(s network.NetworkRequest) bool {
-		up := s.Settings.Upstreams
-		return isIsolated(s) && up != nil && slices.ContainsFunc(up.Servers, func(at netip.AddrPort) bool { return network.Inside(s.CIDR, at.Addr()) })
-	})
-}
-
-// allPermitted reports whether edges would forward to hosts if annotation allowed-hosts listed them.
-func allPermitted(o objects.Objects, hosts []string) bool {
-	return !slices.ContainsFunc(hosts, func(at string) bool {
-		h, _ := byServerName(at)
-		proxy, _ := proxyFor(o.Proxy, h)
-		return !o.Permissions.Host(h.Host) || !o.Permissions.Port(h.Port) || refusedBehind(o, externalHost(h, proxy))
-	})
-}
-
-func isAddress(at string) bool { host, _ := hostPort(at); return services.Address(host).IsValid() }
-
-func withoutScheme(hosts []string) []string {
-	var out []string
-	for _, h := range hosts {
-		out = append(out, strings.TrimPrefix(h, imageref.PlainHTTP))
-	}
-	return out
+	return r.AddressesOf(all)
 }
 
 // ofCloud reports whether the host of destination at belongs to a cloud. The OAuth server dials such a host itself
 // instead of through nodes (konnectivityproxy/dialer.go).
 func ofCloud(at string) bool {
-	host, _ := hostPort(at)
+	host, _ := reach.HostPort(at)
 	return slices.ContainsFunc([]string{".amazonaws.com", ".c2s.ic.gov", ".hci.ic.gov", ".sc2s.sgov.gov", ".microsoftonline.com", ".azure.com", ".cloud.ibm.com"},
 		func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
-// An identityProvider is an identity provider of a hosted cluster. hosts are what nodes dial for it, in the form of
-// reach.reaches.
+// An identityProvider is an identity provider of a hosted cluster. hosts are the destinations that nodes dial for it.
 type identityProvider struct {
 	name  string
 	hosts []string
@@ -232,7 +203,7 @@ func dialedByOAuth(p configv1.IdentityProviderConfig) []string {
 	return nil
 }
 
-// hostsOf returns the host of the URL address, in the form that reach.reaches takes. It returns nil for an invalid URL.
+// hostsOf returns the destination of the URL address. It returns nil for an invalid URL.
 func hostsOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {

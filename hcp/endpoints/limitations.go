@@ -6,7 +6,9 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/cldmnky/oooi/hcp/external"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -15,7 +17,7 @@ import (
 // limitations returns the problems of this file, with those of refused images and HTTP proxies. *.apps and external
 // hosts have files of their own.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
-	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), refusedImages(o, in), proxyInvalid(o.HostedCluster), issuersOnNetwork(o.HostedCluster, in), hostedProxy(o.HostedCluster, in, endpoints))
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), external.RefusedImages(o, in), proxyInvalid(o.HostedCluster), issuersOnNetwork(o.HostedCluster, in), hostedProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a
@@ -37,7 +39,7 @@ func oauth(in network.Request, endpoints []network.Endpoint) problem.Problems {
 func timeServers(in network.Request) problem.Problems {
 	var alone []string
 	for _, s := range in.Networks {
-		if isIsolated(s) && len(s.Settings.NTPServers) == 0 && !s.Settings.Selects(network.ServiceNTP) {
+		if reach.IsIsolated(s) && len(s.Settings.NTPServers) == 0 && !s.Settings.Selects(network.ServiceNTP) {
 			alone = append(alone, s.Attachment.String())
 		}
 	}
@@ -53,7 +55,7 @@ func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
 	var names []string
 	for _, np := range o.NodePools {
 		isolated := slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool {
-			return isIsolated(s) && slices.Contains(s.NodePools, np.Name)
+			return reach.IsIsolated(s) && slices.Contains(s.NodePools, np.Name)
 		})
 		for _, c := range np.Spec.Config {
 			if isolated {
@@ -74,10 +76,10 @@ func unreadConfig(o objects.Objects, in network.Request) problem.Problems {
 // reports such an address shows that there is a router.
 func ipv6(o objects.Objects, in network.Request) problem.Problems {
 	only4 := func(p netip.Prefix) bool { return !p.Addr().Is6() }
-	pods := network.Texts(network.Without(insideHosted(o.HostedCluster), only4))
-	machines := network.Texts(network.Without(machineNetworks(o.HostedCluster), only4))
+	pods := network.Texts(network.Without(objects.PodAndServiceNetworks(o.HostedCluster), only4))
+	machines := network.Texts(network.Without(objects.MachineNetworks(o.HostedCluster), only4))
 	switch {
-	case len(pods) > 0 && objects.UsesOVN(o.HostedCluster) && hasPrimary(in) && !hasIPv6(o):
+	case len(pods) > 0 && objects.UsesOVN(o.HostedCluster) && reach.HasPrimary(in) && !hasIPv6(o):
 		return problem.Problems{problem.New(problem.RouterMustAdvertiseIPv6, problem.Subject{}, problem.Args{"networks": pods}, "spec.networking")}
 	case len(pods)+len(machines) > 0:
 		return problem.Problems{problem.New(problem.IPv6Networks, problem.Subject{}, problem.Args{"networks": append(machines, pods...)}, "spec.networking")}

@@ -28,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -162,13 +163,13 @@ func byRoute(o objects.Objects, p network.PublishedService, s hyperv1.ServicePub
 // ignitionHost returns the host that VMs dial for Ignition: status.ignitionEndpoint, which HyperShift writes to the
 // user data of VMs, else route, the host of the Route.
 func ignitionHost(o objects.Objects, route string) string {
-	host, _ := hostPort(cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, route))
+	host, _ := reach.HostPort(cmp.Or(o.HostedCluster.Status.IgnitionEndpoint, route))
 	return host
 }
 
 func ignitionByNodePort(o objects.Objects, p network.PublishedService, s hyperv1.ServicePublishingStrategy) (network.Endpoint, *problem.Problem) {
 	host, number, _ := net.SplitHostPort(o.HostedCluster.Status.IgnitionEndpoint)
-	port := portNumber(number)
+	port := reach.PortNumber(number)
 	if port == 0 {
 		return network.Endpoint{}, pending(problem.EndpointPending, p, "status.ignitionEndpoint", s)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cldmnky/oooi/hcp/objects"
+
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/settings"
@@ -140,12 +142,11 @@ func within(all []merged, addresses []netip.Addr) bool {
 	return slices.ContainsFunc(all, func(s merged) bool { return slices.ContainsFunc(addresses, s.CIDR.Contains) })
 }
 
-// machineNetwork returns the first IPv4 entry of spec.networking.machineNetwork, or the zero Prefix. On KubeVirt,
-// HyperShift validates this field and does not use it.
+// machineNetwork returns the first IPv4 entry of spec.networking.machineNetwork, or the zero Prefix.
 func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
-			return p.Masked()
+	for _, p := range objects.MachineNetworks(hc) {
+		if p.Addr().Is4() {
+			return p
 		}
 	}
 	return netip.Prefix{}

@@ -112,10 +112,25 @@ func ServiceNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
 	return prefixes(cidrs, "172.31.0.0/16")
 }
 
-// prefixes returns the valid prefixes in cidrs, or byDefault if there are no cidrs.
-func prefixes(cidrs []string, byDefault string) []netip.Prefix {
+// PodAndServiceNetworks returns PodNetworks and ServiceNetworks.
+func PodAndServiceNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
+	return slices.Concat(PodNetworks(hc), ServiceNetworks(hc))
+}
+
+// MachineNetworks returns the valid entries of spec.networking.machineNetwork. On KubeVirt, HyperShift validates this
+// field and does not use it.
+func MachineNetworks(hc *hyperv1.HostedCluster) []netip.Prefix {
+	var cidrs []string
+	for _, n := range hc.Spec.Networking.MachineNetwork {
+		cidrs = append(cidrs, n.CIDR.String())
+	}
+	return prefixes(cidrs)
+}
+
+// prefixes returns the valid prefixes in cidrs, or those in byDefault if there are no cidrs.
+func prefixes(cidrs []string, byDefault ...string) []netip.Prefix {
 	if len(cidrs) == 0 {
-		cidrs = []string{byDefault}
+		cidrs = byDefault
 	}
 	var out []netip.Prefix
 	for _, c := range cidrs {

@@ -74,7 +74,9 @@ var mayImport = map[string][]string{
 	"hcp/objects":             {"edge/wire", "hcp/lenient", "hcp/management", "hcp/nad", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"hcp/networks":            {"edge/wire", "hcp/lenient", "hcp/nad", "hcp/objects", "hcp/services", "hcp/settings", "hcp/spelling", "network", "network/problem"},
 	"hcp/imageref":            {},
-	"hcp/endpoints":           {"edge/wire", "hcp/imageref", "hcp/ingress", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
+	"hcp/reach":               {"hcp/imageref", "hcp/objects", "hcp/services", "network"},
+	"hcp/external":            {"hcp/imageref", "hcp/ingress", "hcp/objects", "hcp/reach", "hcp/settings", "network", "network/problem"},
+	"hcp/endpoints":           {"edge/wire", "hcp/external", "hcp/imageref", "hcp/ingress", "hcp/objects", "hcp/reach", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"hcp/ingress":             {"hcp/objects", "hcp/services", "hcp/settings", "network"},
 	"hcp/files":               {"edge/wire", "hcp/lenient", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "hcp/spelling", "network", "network/problem"},
 	"hcp":                     {"derive", "hcp/endpoints", "hcp/ingress", "hcp/lenient", "hcp/nad", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
@@ -220,7 +222,7 @@ func TestDecisionsArePure(t *testing.T) {
 
 // TestTranslationsSeeNoWorld: what makes values of objects, and answers of values, does no I/O and reads no clock.
 func TestTranslationsSeeNoWorld(t *testing.T) {
-	pure := []string{"hcp", "hcp/objects", "hcp/services", "hcp/management", "hcp/networks", "hcp/endpoints", "hcp/ingress", "hcp/nad", "hcp/settings",
+	pure := []string{"hcp", "hcp/objects", "hcp/services", "hcp/management", "hcp/networks", "hcp/reach", "hcp/external", "hcp/endpoints", "hcp/ingress", "hcp/nad", "hcp/settings",
 		"dhcp/reply", "dns/answers", "envoy/resources", "controllers/decide", "controllers/desired", "explain"}
 	forbidden := []string{"os", "os/exec", "log", "log/slog", "syscall", "golang.org/x/sys/unix", "math/rand", "math/rand/v2"}
 	for _, s := range sources(t) {

@@ -4,7 +4,7 @@
 // gives nodes only the mirrors in spec.imageContentSources, with digests only (support/globalconfig/imagecontentsource.go).
 // spec.config of NodePools may add others.
 
-package endpoints
+package external
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -42,12 +43,12 @@ type mirroredSource struct {
 	reached bool
 }
 
-// sources returns the sources that have mirrors, the longest first: nodes use the longest one that covers an image
+// mirroredSources returns the sources that have mirrors, the longest first: nodes use the longest one that covers an image
 // (containers-registries.conf(5)).
-func (r reach) sources(o objects.Objects, registries []string) []mirroredSource {
+func mirroredSources(o objects.Objects, registries []string, own reach.Set) []mirroredSource {
 	reached, byScope := map[string]bool{}, map[string]bool{}
 	for _, registry := range registries {
-		reached[registry] = r.reaches(registry)
+		reached[registry] = own.Reaches(registry)
 	}
 	for _, s := range o.HostedCluster.Spec.ImageContentSources {
 		scope := strings.ToLower(s.Source)
@@ -67,8 +68,8 @@ func (r reach) sources(o objects.Objects, registries []string) []mirroredSource 
 
 // neededRegistries returns those of registries that nodes need: mirrors, and registries with images for which they reach
 // no mirror.
-func (r reach) neededRegistries(o objects.Objects, registries []string) []string {
-	sources, needed := r.sources(o, registries), map[string]bool{}
+func neededRegistries(o objects.Objects, registries []string, own reach.Set) []string {
+	sources, needed := mirroredSources(o, registries, own), map[string]bool{}
 	mirrored := func(repository string) bool {
 		i := slices.IndexFunc(sources, func(s mirroredSource) bool { return imageref.Covers(s.scope, repository) })
 		return i >= 0 && sources[i].reached
@@ -95,17 +96,17 @@ func (r reach) neededRegistries(o objects.Objects, registries []string) []string
 // mirror has these, and nodes do not reach them. Parameter all says what nodes reach with external hosts. A registry
 // that nodes do not reach has another problem. The problem is a hint if the user allows hosts, which may be the right
 // ones, or if nodes may reach images in ways that networks do not show.
-func unmirroredReleases(o objects.Objects, s settings.Values, all reach) problem.Problems {
+func unmirroredReleases(o objects.Objects, s settings.Values, all reach.Set) problem.Problems {
 	origin := imageref.Registry(imagesOfOpenShift)
 	mirrors := func(s hyperv1.ImageContentSource) bool {
 		return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
 	}
-	if all.reaches(origin) || slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, mirrors) {
+	if all.Reaches(origin) || slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, mirrors) {
 		return nil
 	}
 	var hosts []string
 	for _, release := range releaseImages(o) {
-		if registry := imageref.Dialed(release); registry != origin && registry != "" && all.reaches(registry) {
+		if registry := imageref.Dialed(release); registry != origin && registry != "" && all.Reaches(registry) {
 			hosts = append(hosts, registry)
 		}
 	}
@@ -124,7 +125,7 @@ func unmirroredReleases(o objects.Objects, s settings.Values, all reach) problem
 // mirroredElsewhere returns a problem if the management cluster has mirrors of the images that releases name, and nodes
 // have none, so that they pull from the origin. Parameter all says what nodes reach with external hosts. If annotation
 // allowed-hosts names the origin, the user knows that edges reach it.
-func mirroredElsewhere(o objects.Objects, s settings.Values, all reach) problem.Problems {
+func mirroredElsewhere(o objects.Objects, s settings.Values, all reach.Set) problem.Problems {
 	var repositories, origins []string
 	for _, release := range releaseImages(o) {
 		repository := namedBy(release)
@@ -133,7 +134,7 @@ func mirroredElsewhere(o objects.Objects, s settings.Values, all reach) problem.
 		forNodes := func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && mirrored(s.Source) }
 		allowed := s.AllowedHosts != nil && slices.ContainsFunc(s.AllowedHosts.Hosts, func(h settings.HostPort) bool { return h.Host == origin })
 		if repository != "" && slices.ContainsFunc(o.Management.Mirrored, mirrored) && !slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, forNodes) &&
-			all.published(origin) && !all.recorded(origin) && !allowed {
+			all.Published(origin) && !all.Recorded(origin) && !allowed {
 			repositories, origins = append(repositories, repository), append(origins, origin)
 		}
 	}

@@ -16,7 +16,7 @@
 //
 // This file also decides which images nodes refuse.
 
-package endpoints
+package external
 
 import (
 	"cmp"
@@ -27,6 +27,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -68,20 +69,20 @@ func catalogs(hc *hyperv1.HostedCluster) string {
 }
 
 // catalogsUnreachable returns a problem if nodes do not reach the registry of catalogs.
-func catalogsUnreachable(hc *hyperv1.HostedCluster, all reach) problem.Problems {
+func catalogsUnreachable(hc *hyperv1.HostedCluster, all reach.Set) problem.Problems {
 	at := imageref.Dialed(catalogs(hc))
-	if at == "" || all.reaches(at) {
+	if at == "" || all.Reaches(at) {
 		return nil
 	}
-	return problem.Problems{problem.New(problem.CatalogsUnreachable, problem.Subject{}, problem.Args{"hosts": withoutScheme([]string{at})}, "spec.olmCatalogPlacement", network.KeyAllowedHosts)}
+	return problem.Problems{problem.New(problem.CatalogsUnreachable, problem.Subject{}, problem.Args{"hosts": reach.WithoutScheme([]string{at})}, "spec.olmCatalogPlacement", network.KeyAllowedHosts)}
 }
 
-// refusedImages returns a problem if the nodes' policy refuses images that they need, on any network: OpenShift's
+// RefusedImages returns a problem if the nodes' policy refuses images that they need, on any network: OpenShift's
 // machine-config-operator makes policy.json from registrySources (getValidBlockedAndAllowedRegistries). The policy
 // sees the name of an image's source, even if a mirror provides the image.
-func refusedImages(o objects.Objects, in network.Request) problem.Problems {
+func RefusedImages(o objects.Objects, in network.Request) problem.Problems {
 	c := o.HostedCluster.Spec.Configuration
-	if c == nil || c.Image == nil || !hasPrimary(in) {
+	if c == nil || c.Image == nil || !reach.HasPrimary(in) {
 		return nil
 	}
 	var hosts []string

@@ -1,8 +1,7 @@
-// This file decides which external hosts VMs can reach to pull images. A node needs these images to become Ready. Edges
+// Package external decides which external hosts VMs can reach to pull images. A node needs these images to become Ready. Edges
 // forward by TLS server name, so VMs reach only these hosts, and only those that the administrator of the management
 // cluster permits. A proxy that needs a password is never used.
-
-package endpoints
+package external
 
 import (
 	"cmp"
@@ -15,13 +14,12 @@ import (
 	"strconv"
 	"strings"
 
-	configv1 "github.com/openshift/api/config/v1"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
-	"github.com/cldmnky/oooi/hcp/services"
+	"github.com/cldmnky/oooi/hcp/reach"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -34,48 +32,6 @@ type unreachable struct {
 	cause    problem.Cause
 	// at is the destination that nodes would dial.
 	at settings.HostPort
-}
-
-// maxRegistries limits the registries of one cluster. HyperShift's API allows 65,025 mirrors.
-const maxRegistries = 256
-
-// releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs, and those to which it is being updated.
-func releaseImages(o objects.Objects) []string {
-	images := []string{o.HostedCluster.Spec.Release.Image}
-	for _, np := range o.NodePools {
-		images = append(images, np.Spec.Release.Image)
-	}
-	if v := o.HostedCluster.Status.Version; v != nil {
-		for _, update := range v.History { // newest first
-			if images = append(images, update.Image); update.State == configv1.CompletedUpdate {
-				break
-			}
-		}
-	}
-	slices.Sort(images)
-	return images
-}
-
-// imageRegistries returns the registries of the release images, then their mirrors, then the registries of other images
-// of nodes, without duplicates and at most maxRegistries. left is the number of registries beyond maxRegistries, which
-// are left out.
-func imageRegistries(o objects.Objects) (registries []string, left int) {
-	images := releaseImages(o)
-	for _, source := range o.HostedCluster.Spec.ImageContentSources {
-		images = append(images, source.Mirrors...)
-	}
-	images = append(append(images, nodeImages(o)...), catalogs(o.HostedCluster))
-	seen := map[string]bool{"": true}
-	for _, image := range images {
-		registry := imageref.Dialed(image)
-		if seen[registry] {
-			continue
-		}
-		seen[registry] = true
-		registries = append(registries, registry)
-	}
-	most := min(len(registries), maxRegistries)
-	return registries[:most], len(registries) - most
 }
 
 // furtherOf returns the hosts that clients of a registry dial besides it: the host behind docker.io, and the hosts of redirects.
@@ -94,14 +50,14 @@ func furtherOf(registry string) (hosts []settings.HostPort) {
 // wantedHosts returns the external hosts that edges should forward to: registries, hosts that the user allows, and the
 // hosts that furtherOf adds. It leaves out hosts that nodes reach anyway, according to own. cannot has the registries
 // that edges cannot forward to. Both results are sorted, without duplicates.
-func wantedHosts(registries []string, own reach, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
+func wantedHosts(registries []string, own reach.Set, s settings.Values) (hosts []settings.HostPort, cannot []unreachable) {
 	for _, registry := range registries {
 		h, cause := byServerName(registry)
 		switch {
-		case onNetwork(own.in, registry):
+		case reach.OnNetwork(own.In, registry):
 		case cause == "": // Hosts of redirects are needed even if own reaches the registry itself.
 			hosts = append(append(hosts, h), furtherOf(h.Host)...)
-		case !own.reaches(registry):
+		case !own.Reaches(registry):
 			cannot = append(cannot, unreachable{registry: strings.TrimPrefix(registry, imageref.PlainHTTP), cause: cause})
 		}
 	}
@@ -113,17 +69,12 @@ func wantedHosts(registries []string, own reach, s settings.Values) (hosts []set
 			}
 		}
 	}
-	hosts = network.Without(hosts, func(h settings.HostPort) bool { return own.directly(h.String()) })
+	hosts = network.Without(hosts, func(h settings.HostPort) bool { return own.Directly(h.String()) })
 	slices.SortFunc(hosts, func(a, b settings.HostPort) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 	})
 	slices.SortFunc(cannot, func(a, b unreachable) int { return strings.Compare(a.registry, b.registry) })
 	return slices.Compact(hosts), slices.Compact(cannot)
-}
-
-func onNetwork(in network.Request, registry string) bool {
-	host, _ := hostPort(registry)
-	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return network.Inside(s.CIDR, services.Address(host)) })
 }
 
 // byServerName returns the host and port of a registry, or the cause why edges cannot forward to it by TLS server name.
@@ -148,16 +99,15 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	return h, ""
 }
 
-// registryEndpoints returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot reach.
+// Of returns the endpoints of the allowed external hosts, and problems for hosts that VMs cannot reach.
 // withIngress says what nodes reach without external hosts. Nodes do not pull images through the ingress, because the
 // ingress itself runs on nodes. So registries and allowed hosts are external even if their names belong to the ingress.
-func registryEndpoints(o objects.Objects, in network.Request, s settings.Values, withIngress reach) Reachable {
-	var r Reachable
-	own := withIngress.withoutIngress(s.Records)
-	isolated := own.isolated()
+func Of(o objects.Objects, in network.Request, s settings.Values, withIngress reach.Set) (forwarded []network.Endpoint, ps problem.Problems) {
+	own := withIngress.WithoutIngress(s.Records)
+	isolated := own.Isolated()
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
-	if !hasPrimary(in) || s.AllowedHosts == nil && !isolated {
-		return Reachable{Problems: namesUnresolved(o, withIngress)}
+	if !reach.HasPrimary(in) || s.AllowedHosts == nil && !isolated {
+		return nil, namesUnresolved(o, withIngress)
 	}
 	registries, left := imageRegistries(o)
 	hosts, _ := wantedHosts(registries, own, s)
@@ -174,45 +124,43 @@ func registryEndpoints(o objects.Objects, in network.Request, s settings.Values,
 			refused = append(refused, unreachable{h.Host, cause, h})
 			continue
 		}
-		r.Endpoints = append(r.Endpoints, externalHost(h, proxy))
+		forwarded = append(forwarded, externalHost(h, proxy))
 	}
 	var pulledFrom []string
 	if isolated {
-		pulledFrom = own.with(r.Endpoints).neededRegistries(o, registries)
+		pulledFrom = neededRegistries(o, registries, own.With(forwarded))
 		needed, cannot := wantedHosts(pulledFrom, own, s)
-		needless := func(h settings.HostPort) bool { return own.proxied(h.String()) || !slices.Contains(needed, h) }
+		needless := func(h settings.HostPort) bool { return own.Proxied(h.String()) || !slices.Contains(needed, h) }
 		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return needless(u.at) })...)
-		forwarded := network.Without(r.Endpoints, func(e network.Endpoint) bool { return needless(settings.HostPort{Host: e.Backend.Host, Port: e.Port}) })
-		r.Problems = imagesUnreachable(in, off, forwarded, cannot)
+		forImages := network.Without(forwarded, func(e network.Endpoint) bool { return needless(settings.HostPort{Host: e.Backend.Host, Port: e.Port}) })
+		ps = imagesUnreachable(in, off, forImages, cannot)
 		if left == 0 {
-			r.Problems = append(r.Problems, noRegistry(o, registries, withIngress.with(r.Endpoints))...)
+			ps = append(ps, noRegistry(o, registries, withIngress.With(forwarded))...)
 		}
-		direct := own.with(network.Without(r.Endpoints, func(e network.Endpoint) bool { return own.proxied(e.Name) }))
-		r.Problems = slices.Concat(r.Problems, unmirroredReleases(o, s, direct), mirroredElsewhere(o, s, direct), furtherHosts(o, s, registries, own, direct), registriesThroughProxy(in, registries, own), catalogsUnreachable(o.HostedCluster, own.with(r.Endpoints)))
-		dialed := network.Without(r.Endpoints, func(e network.Endpoint) bool { return refusedBehind(o, e) })
-		r.Problems = append(r.Problems, dialedFromNodes(o, withIngress.with(dialed))...)
+		direct := own.With(network.Without(forwarded, func(e network.Endpoint) bool { return own.Proxied(e.Name) }))
+		ps = slices.Concat(ps, unmirroredReleases(o, s, direct), mirroredElsewhere(o, s, direct), furtherHosts(o, s, registries, own, direct),
+			registriesThroughProxy(in, registries, own), catalogsUnreachable(o.HostedCluster, own.With(forwarded)))
 	}
 	if isolated && !off && left > 0 {
-		r.Problems = append(r.Problems, problem.New(problem.TooManyRegistries, problem.Subject{},
+		ps = append(ps, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	r.Problems = slices.Concat(r.Problems, problems, behindIngress(o, in, pulledFrom, r.Endpoints), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.with(r.Endpoints)))
-	return r
+	return forwarded, slices.Concat(ps, problems, behindIngress(o, in, pulledFrom, forwarded), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.With(forwarded)))
 }
 
 // allowedInside returns problems for hosts in annotation allowed-hosts that are published as endpoints, or that are
 // names of the ingress. Hosts with a record in annotation dns-records are not reported.
-func allowedInside(s settings.Values, own, withIngress reach) (ps problem.Problems) {
+func allowedInside(s settings.Values, own, withIngress reach.Set) (ps problem.Problems) {
 	if s.AllowedHosts == nil {
 		return nil
 	}
 	hosts := map[problem.Cause][]string{}
 	for _, h := range s.AllowedHosts.Hosts {
 		switch at := h.String(); {
-		case answeredByUser(s.Settings, h.Host):
-		case own.directly(at):
+		case reach.AnsweredByUser(s.Settings, h.Host):
+		case own.Directly(at):
 			hosts[problem.AllowedHostPublished] = append(hosts[problem.AllowedHostPublished], at)
-		case withIngress.directly(at):
+		case withIngress.Directly(at):
 			hosts[problem.AllowedHostOfIngress] = append(hosts[problem.AllowedHostOfIngress], at)
 		}
 	}
@@ -229,11 +177,6 @@ func externalHost(h settings.HostPort, proxy string) network.Endpoint {
 		Name: at, Origin: network.OriginRegistry, Hosts: []string{h.Host}, Port: h.Port, Match: network.MatchServerName,
 		Backend: network.Backend{Kind: network.BackendExternal, Name: at, Host: h.Host, Port: h.Port, HTTPProxy: proxy},
 	}
-}
-
-// answeredByUser reports whether annotation dns-records has a record for host, such as for a mirror on the network.
-func answeredByUser(s network.Settings, host string) bool {
-	return slices.ContainsFunc(s.Records, func(r network.Record) bool { return network.MatchesHost(r.Name, host) })
 }
 
 // proxyFor returns the HTTP proxy for h as "host:port", or "" for a direct connection. cause is set if the proxy cannot be used. Messages do not show the
@@ -271,7 +214,7 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 	hosts := problem.Args{"hosts": slices.Compact(all)}
 	for _, s := range in.Networks {
 		switch {
-		case !isIsolated(s) || len(all) == 0:
+		case !reach.IsIsolated(s) || len(all) == 0:
 		case off:
 			return problem.Problems{s.Attachment.Problem(problem.ExternalHostsOff, hosts, network.KeyAllowedHosts, network.KeyGateway)}
 		case !s.Settings.Selects(network.ServiceProxy) || !s.Settings.Selects(network.ServiceDNS):
@@ -319,7 +262,7 @@ func behindIngress(o objects.Objects, in network.Request, pulledFrom []string, f
 	for _, e := range forwarded {
 		pulled := func(registry string) bool { h, _ := byServerName(registry); return h.String() == e.Name }
 		switch {
-		case !refusedBehind(o, e):
+		case !Refused(o, e):
 		case slices.ContainsFunc(pulledFrom, pulled):
 			images = append(images, e.Backend.Host)
 		default:
@@ -338,7 +281,21 @@ func behindIngress(o objects.Objects, in network.Request, pulledFrom []string, f
 	return ps
 }
 
-// refusedBehind reports whether edges would dial e, an external host, through the ingress of the management cluster.
-func refusedBehind(o objects.Objects, e network.Endpoint) bool {
+// Refused reports whether edges would dial e, an external host, through the ingress of the management cluster.
+func Refused(o objects.Objects, e network.Endpoint) bool {
 	return e.Backend.HTTPProxy == "" && ingress.Refused(o, e.Backend.Host)
+}
+
+// AllNamed reports whether edges can forward to all hosts by TLS server name.
+func AllNamed(hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
+}
+
+// AllPermitted reports whether edges would forward to hosts if annotation allowed-hosts had them.
+func AllPermitted(o objects.Objects, hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(at string) bool {
+		h, _ := byServerName(at)
+		proxy, _ := proxyFor(o.Proxy, h)
+		return !o.Permissions.Host(h.Host) || !o.Permissions.Port(h.Port) || Refused(o, externalHost(h, proxy))
+	})
 }
