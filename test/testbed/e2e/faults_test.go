@@ -119,12 +119,19 @@ func deletePod(t *testing.T, s *stage, _ *measure.Measurement, edge edgePod) {
 // drainNode evicts all edges from the node, as an administrator does before a node's
 // update, and lets it in again.
 func drainNode(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
+	s.drained(t, m, edge, func() {})
+}
+
+// drained drains the node of the edge, calls update, and lets the node in again.
+func (s *stage) drained(t *testing.T, m *measure.Measurement, edge edgePod, update func()) {
+	t.Helper()
 	g := NewWithT(t)
 	node := edge.Spec.NodeName
 	defer func() { _, _ = s.cluster.Kubectl(s.ctx, "uncordon", node) }()
 	_, err := s.cluster.Kubectl(t.Context(), "drain", node, "--pod-selector=app.kubernetes.io/part-of=oooi,app.kubernetes.io/name=oooi-edge",
 		"--ignore-daemonsets", "--delete-emptydir-data", "--timeout="+await.Patience.String())
 	g.Expect(err).NotTo(HaveOccurred())
+	update()
 	quiet(t, m, 3*time.Second)
 	_, err = s.cluster.Kubectl(t.Context(), "uncordon", node)
 	g.Expect(err).NotTo(HaveOccurred())

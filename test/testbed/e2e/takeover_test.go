@@ -45,6 +45,7 @@ func TestTakeOver(t *testing.T) {
 	t.Run("forwarding", func(t *testing.T) { testForwarding(t, two) })
 	t.Run("isolated", func(t *testing.T) { testIsolated(t, b, two.hosted, two.worker, Every()) })
 	t.Run("API server away", func(t *testing.T) { testOutage(t, two, outage(t)) })
+	t.Run("day", func(t *testing.T) { testDay(t, two) })
 	if all {
 		t.Run("limits", func(t *testing.T) { testLimits(t, two) })
 	}
