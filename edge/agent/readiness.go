@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// unseenLimit is how long an edge that serves waits until its peer sees it. A peer that never
-	// does must not block a rollout.
+	// unseenLimit is how long an edge that serves waits until its peer sees it, and until it reaches the API server as its
+	// peer does. If that never happens, it must not block a rollout.
 	unseenLimit = 45 * time.Second
 	// unreachableFor is how long a peer must be unreachable before the edge is ready without it. A
 	// switch port may need some seconds until it forwards.
@@ -27,14 +27,18 @@ const (
 type Readiness struct {
 	// since is when the edge began to serve, unreachable when its peer became unreachable.
 	since, unreachable time.Time
-	// seen: the peer has seen this edge serve, or cannot see it. While the edge serves, this stays
-	// true.
+	// seen: the edge serves VMs as well as its peer, and the peer has seen it serve, or cannot see it. While the edge
+	// serves, this stays true.
 	seen bool
 }
 
 // ErrUnseen is why an edge is not ready at first: the peer would not notice the loss of the
 // edge.
 var ErrUnseen = errors.New("the peer has not reported yet that it sees this edge")
+
+// errReachesLess is why an edge is not ready at first: VMs would lose the API server if the peer were replaced now. Other
+// nodes may apply NetworkPolicies to a new pod after it has started.
+var errReachesLess = errors.New("the API server answers through the peer, but not through this edge yet")
 
 // errPeerNotHeard is why an edge is not ready while VMs may reach only the peer, which must not
 // be replaced then.
@@ -65,6 +69,10 @@ func (r Readiness) Next(serves error, state failover.State, now time.Time) (Read
 	if !r.seen && partitioned(state) && now.Sub(r.since) < partitionLimit {
 		return r, errPeerNotHeard
 	}
+	late := now.Sub(r.since) >= unseenLimit
+	if !r.seen && !late && state.PeerState == failover.PeerServing && state.Self.Level == failover.LevelServes && state.Peer.Level == failover.LevelReaches {
+		return r, errReachesLess
+	}
 	switch state.PeerState {
 	case failover.Alone:
 		r.seen = true
@@ -73,8 +81,7 @@ func (r Readiness) Next(serves error, state failover.State, now time.Time) (Read
 	case failover.PeerServing, failover.PeerImpaired, failover.PeerIdle:
 		r.seen = r.seen || state.Self.Phase == failover.Serving && state.Peer.Sees
 	}
-	r.seen = r.seen || now.Sub(r.since) >= unseenLimit
-	if !r.seen {
+	if r.seen = r.seen || late; !r.seen {
 		return r, ErrUnseen
 	}
 	return r, nil

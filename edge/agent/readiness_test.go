@@ -15,7 +15,6 @@ import (
 // has seen it, and nothing is held up for ever.
 func TestReadiness(t *testing.T) {
 	broken := errors.New("dns: does not serve: starting")
-	serving := failover.Message{Phase: failover.Serving}
 	sees := failover.Message{Phase: failover.Serving, Instance: "x", Sees: true}
 	blind := failover.Message{Phase: failover.Serving, Instance: "x"}
 	type step struct {
@@ -24,22 +23,35 @@ func TestReadiness(t *testing.T) {
 		sight  failover.PeerState
 		said   failover.Message
 		want   error
+		own    failover.Level
 	}
+	reaches := failover.Message{Phase: failover.Serving, Instance: "x", Sees: true, Level: failover.LevelReaches}
 	for name, steps := range map[string][]step{
-		"one edge":                {{0, broken, failover.Alone, failover.Message{}, broken}, {1, nil, failover.Alone, failover.Message{}, nil}},
-		"seen":                    {{0, nil, failover.Unknown, failover.Message{}, ErrUnseen}, {1, nil, failover.PeerServing, blind, ErrUnseen}, {1, nil, failover.PeerServing, sees, nil}},
-		"seen by who is impaired": {{0, nil, failover.PeerImpaired, blind, ErrUnseen}, {1, nil, failover.PeerImpaired, sees, nil}},
-		"seen by who starts":      {{0, nil, failover.PeerIdle, blind, ErrUnseen}, {1, nil, failover.PeerIdle, sees, nil}},
-		"refused":                 {{0, nil, failover.PeerIdle, failover.Message{}, ErrUnseen}, {20 * time.Second, nil, failover.PeerIdle, failover.Message{}, ErrUnseen}, {30 * time.Second, nil, failover.PeerIdle, failover.Message{}, nil}},
+		"one edge":                {{0, broken, failover.Alone, failover.Message{}, broken, ""}, {1, nil, failover.Alone, failover.Message{}, nil, ""}},
+		"seen":                    {{0, nil, failover.Unknown, failover.Message{}, ErrUnseen, ""}, {1, nil, failover.PeerServing, blind, ErrUnseen, ""}, {1, nil, failover.PeerServing, sees, nil, ""}},
+		"seen by who is impaired": {{0, nil, failover.PeerImpaired, blind, ErrUnseen, ""}, {1, nil, failover.PeerImpaired, sees, nil, ""}},
+		"seen by who starts":      {{0, nil, failover.PeerIdle, blind, ErrUnseen, ""}, {1, nil, failover.PeerIdle, sees, nil, ""}},
+		"refused":                 {{0, nil, failover.PeerIdle, failover.Message{}, ErrUnseen, ""}, {20 * time.Second, nil, failover.PeerIdle, failover.Message{}, ErrUnseen, ""}, {30 * time.Second, nil, failover.PeerIdle, failover.Message{}, nil, ""}},
 		"a port that takes a while": {
-			{0, nil, failover.PeerUnreachable, failover.Message{}, ErrUnseen}, {5 * time.Second, nil, failover.PeerUnreachable, failover.Message{}, ErrUnseen},
-			{time.Second, nil, failover.PeerServing, blind, ErrUnseen}, {time.Second, nil, failover.PeerUnreachable, blind, ErrUnseen},
-			{9 * time.Second, nil, failover.PeerUnreachable, blind, ErrUnseen}, {2 * time.Second, nil, failover.PeerUnreachable, blind, nil},
+			{0, nil, failover.PeerUnreachable, failover.Message{}, ErrUnseen, ""}, {5 * time.Second, nil, failover.PeerUnreachable, failover.Message{}, ErrUnseen, ""},
+			{time.Second, nil, failover.PeerServing, blind, ErrUnseen, ""}, {time.Second, nil, failover.PeerUnreachable, blind, ErrUnseen, ""},
+			{9 * time.Second, nil, failover.PeerUnreachable, blind, ErrUnseen, ""}, {2 * time.Second, nil, failover.PeerUnreachable, blind, nil, ""},
 		},
-		"stays ready":     {{0, nil, failover.PeerServing, sees, nil}, {1, nil, failover.PeerServing, blind, nil}, {1, nil, failover.Unknown, failover.Message{}, nil}, {1, nil, failover.PeerUnreachable, sees, nil}},
-		"stops serving":   {{0, nil, failover.PeerServing, sees, nil}, {1, broken, failover.PeerServing, sees, broken}, {1, nil, failover.PeerServing, blind, ErrUnseen}, {1, nil, failover.PeerServing, sees, nil}},
-		"serves late":     {{0, broken, failover.PeerServing, sees, broken}, {time.Hour, nil, failover.PeerServing, blind, ErrUnseen}, {44 * time.Second, nil, failover.PeerServing, blind, ErrUnseen}, {time.Second, nil, failover.PeerServing, blind, nil}},
-		"nothing is seen": {{0, nil, failover.Unknown, failover.Message{}, ErrUnseen}, {45 * time.Second, nil, failover.Unknown, failover.Message{}, nil}},
+		"stays ready":     {{0, nil, failover.PeerServing, sees, nil, ""}, {1, nil, failover.PeerServing, blind, nil, ""}, {1, nil, failover.Unknown, failover.Message{}, nil, ""}, {1, nil, failover.PeerUnreachable, sees, nil, ""}},
+		"stops serving":   {{0, nil, failover.PeerServing, sees, nil, ""}, {1, broken, failover.PeerServing, sees, broken, ""}, {1, nil, failover.PeerServing, blind, ErrUnseen, ""}, {1, nil, failover.PeerServing, sees, nil, ""}},
+		"serves late":     {{0, broken, failover.PeerServing, sees, broken, ""}, {time.Hour, nil, failover.PeerServing, blind, ErrUnseen, ""}, {44 * time.Second, nil, failover.PeerServing, blind, ErrUnseen, ""}, {time.Second, nil, failover.PeerServing, blind, nil, ""}},
+		"nothing is seen": {{0, nil, failover.Unknown, failover.Message{}, ErrUnseen, ""}, {45 * time.Second, nil, failover.Unknown, failover.Message{}, nil, ""}},
+		"does not reach the API server yet": {
+			{0, nil, failover.PeerServing, reaches, errReachesLess, failover.LevelServes}, {5 * time.Second, nil, failover.PeerServing, reaches, nil, failover.LevelReaches},
+			{time.Second, nil, failover.PeerServing, reaches, nil, failover.LevelServes},
+		},
+		"never reaches the API server": {{0, nil, failover.PeerServing, reaches, errReachesLess, failover.LevelServes}, {45 * time.Second, nil, failover.PeerServing, reaches, nil, failover.LevelServes}},
+		"the other is lost meanwhile": {
+			{0, nil, failover.PeerServing, reaches, errReachesLess, failover.LevelServes}, {time.Second, nil, failover.PeerUnreachable, reaches, ErrUnseen, failover.LevelServes},
+			{10 * time.Second, nil, failover.PeerUnreachable, reaches, nil, failover.LevelServes},
+		},
+		"neither reaches the API server": {{0, nil, failover.PeerServing, sees, nil, failover.LevelServes}},
+		"the other ends meanwhile":       {{0, nil, failover.PeerServing, reaches, errReachesLess, failover.LevelServes}, {time.Second, nil, failover.PeerIdle, failover.Message{Phase: failover.Draining, Instance: "x", Sees: true}, nil, failover.LevelServes}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -48,7 +60,7 @@ func TestReadiness(t *testing.T) {
 			for i, x := range steps {
 				now = now.Add(x.after)
 				var err error
-				s, err = s.Next(x.serves, failover.State{Self: serving, PeerState: x.sight, Peer: x.said}, now)
+				s, err = s.Next(x.serves, failover.State{Self: failover.Message{Phase: failover.Serving, Level: x.own}, PeerState: x.sight, Peer: x.said}, now)
 				if x.want == nil {
 					g.Expect(err).NotTo(HaveOccurred(), "step %d", i)
 				} else {
