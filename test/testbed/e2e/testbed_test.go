@@ -54,7 +54,7 @@ func init() { SetDefaultEventuallyTimeout(await.Patience) }
 // bedOptions say what differs from one testbed to another.
 type bedOptions struct {
 	nodes         int
-	suffix        string // of its name, if several run at the same time
+	twin          *bed   // another testbed with the same registry; nil means none
 	mini          bool   // hosted control planes run only what makes Services, Routes and status
 	apiRules      string // file with the names that KubeVirt has; empty means its own
 	kustomization string // directory that the operator is installed from; empty means config/default
@@ -83,9 +83,14 @@ func newManagement(t *testing.T, o bedOptions) bed {
 	needRoot(t)
 	g := NewWithT(t)
 	log.SetLogger(logr.Discard()) // controller-runtime asks for one
-	name := os.Getenv(keepVariable) + o.suffix
-	if name == o.suffix {
-		name = fmt.Sprintf("e%d%s", os.Getpid(), o.suffix)
+	options := hypershift.Options{APIRules: o.apiRules, Mini: o.mini, Log: os.Stderr}
+	suffix := ""
+	if o.twin != nil {
+		suffix, options.Twin = "-twin", o.twin.hypershift
+	}
+	name := os.Getenv(keepVariable) + suffix
+	if name == suffix {
+		name = fmt.Sprintf("e%d%s", os.Getpid(), suffix)
 		t.Cleanup(func() {
 			explainPods(t, name)
 			if err := cluster.Down(context.WithoutCancel(t.Context()), cluster.Options{Name: name, Log: os.Stderr}); err != nil {
@@ -98,7 +103,7 @@ func newManagement(t *testing.T, o bedOptions) bed {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = c.Kubectl(t.Context(), "cordon", "--selector", furtherNodes)
 	g.Expect(err).NotTo(HaveOccurred())
-	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: o.apiRules, Mini: o.mini, Log: os.Stderr})
+	h, err := hypershift.Install(t.Context(), c, options)
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
 }
