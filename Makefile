@@ -78,7 +78,7 @@ begin = @mkdir -p bin; date +%s >bin/$@.begun
 step = @echo "== after $$(( $$(date +%s) - $$(cat bin/$@.begun) )) s: $(1)"
 
 # Tests that only test-long runs on the test cluster.
-long_cluster := ^(TestHostedClusters|TestTakeOver|TestRenamedKubeVirt|TestRestored|TestCluster|TestTwoNodes|TestDownAfterUpWasKilled)$$
+long_cluster := ^(TestHostedClusters|TestTakeOver|TestRenamedKubeVirt|TestRestored|TestTwoManagementClusters|TestCluster|TestTwoNodes|TestDownAfterUpWasKilled)$$
 
 .PHONY: gotestsum
 gotestsum: ## bin/gotestsum, which runs tests, in the version that test/gotestsum pins

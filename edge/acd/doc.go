@@ -7,8 +7,10 @@
 // an address makes the kernel broadcast ARP requests, by default three, a second apart
 // (mcast_solicit, retrans_time_ms). Its neighbor entry is INCOMPLETE meanwhile. The first answer
 // gives the entry a MAC. Without an answer it becomes FAILED a second after the last request. All
-// addresses are probed at once. The requests carry the pod's own address, which the network's
-// plan reserves for it, so they change no host's ARP table.
+// addresses are probed at once. The requests carry the pod's own address, the last edge address, so
+// they change no other host's ARP table. An exception are edges of another management cluster: the
+// kernel of their edge 1 then sends to the pod instead of edge 2. After a second without a
+// heartbeat, edge 2 sends an ARP request, which ends that.
 //
 // # When an address is free
 //

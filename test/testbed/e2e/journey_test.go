@@ -22,7 +22,7 @@ type journey struct {
 
 func TestJourney(t *testing.T) {
 	j := &journey{began: time.Now()}
-	j.step(t, "a cluster of two nodes with HyperShift", func() { j.bed = newManagement(t, 2, "") })
+	j.step(t, "a cluster of two nodes with HyperShift", func() { j.bed = newManagement(t, bedOptions{nodes: 2}) })
 	j.step(t, "the operator by OLM", func() {
 		manager, catalog := newCatalog(t, j.cluster)
 		NewWithT(t).Expect(manager.Subscribe(t.Context(), catalog, Namespace)).To(Succeed())

@@ -54,6 +54,8 @@ func init() { SetDefaultEventuallyTimeout(await.Patience) }
 // bedOptions say what differs from one testbed to another.
 type bedOptions struct {
 	nodes         int
+	twin          *bed   // another testbed with the same registry; nil means none
+	mini          bool   // hosted control planes run only what makes Services, Routes and status
 	apiRules      string // file with the names that KubeVirt has; empty means its own
 	kustomization string // directory that the operator is installed from; empty means config/default
 }
@@ -62,7 +64,7 @@ type bedOptions struct {
 // the first node.
 func newBed(t *testing.T, o bedOptions) bed {
 	t.Helper()
-	b := newManagement(t, o.nodes, o.apiRules)
+	b := newManagement(t, o)
 	if o.kustomization == "" {
 		NewWithT(t).Expect(InstallOperator(t.Context(), b.cluster)).To(Succeed())
 	} else {
@@ -72,9 +74,8 @@ func newBed(t *testing.T, o bedOptions) bed {
 	return b
 }
 
-// newManagement brings a cluster of so many nodes with HyperShift up. Only the first gets pods, until [bed.open]: what starts before stays
-// there. apiRules is as in bedOptions.
-func newManagement(t *testing.T, nodes int, apiRules string) bed {
+// newManagement brings a cluster with HyperShift up. Only its first node gets pods, until [bed.open]: what starts before stays there.
+func newManagement(t *testing.T, o bedOptions) bed {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("minutes of work")
@@ -82,9 +83,14 @@ func newManagement(t *testing.T, nodes int, apiRules string) bed {
 	needRoot(t)
 	g := NewWithT(t)
 	log.SetLogger(logr.Discard()) // controller-runtime asks for one
-	name := os.Getenv(keepVariable)
-	if name == "" {
-		name = fmt.Sprintf("e%d", os.Getpid())
+	options := hypershift.Options{APIRules: o.apiRules, Mini: o.mini, Log: os.Stderr}
+	suffix := ""
+	if o.twin != nil {
+		suffix, options.Twin = "-twin", o.twin.hypershift
+	}
+	name := os.Getenv(keepVariable) + suffix
+	if name == suffix {
+		name = fmt.Sprintf("e%d%s", os.Getpid(), suffix)
 		t.Cleanup(func() {
 			explainPods(t, name)
 			if err := cluster.Down(context.WithoutCancel(t.Context()), cluster.Options{Name: name, Log: os.Stderr}); err != nil {
@@ -93,11 +99,11 @@ func newManagement(t *testing.T, nodes int, apiRules string) bed {
 		})
 	}
 	g.Expect(host.EnsurePackages(t.Context(), os.Stderr, append(cluster.HostPackages(), machine.Packages()...)...)).To(Succeed())
-	c, err := cluster.Up(t.Context(), cluster.Options{Name: name, Nodes: nodes, Log: os.Stderr})
+	c, err := cluster.Up(t.Context(), cluster.Options{Name: name, Nodes: o.nodes, Log: os.Stderr})
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = c.Kubectl(t.Context(), "cordon", "--selector", furtherNodes)
 	g.Expect(err).NotTo(HaveOccurred())
-	h, err := hypershift.Install(t.Context(), c, hypershift.Options{APIRules: apiRules, Log: os.Stderr})
+	h, err := hypershift.Install(t.Context(), c, options)
 	g.Expect(err).NotTo(HaveOccurred())
 	return bed{c, h, &deletions{}, t.Context()}
 }

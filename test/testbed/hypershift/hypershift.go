@@ -41,6 +41,7 @@ type Options struct {
 	Keep        []string     // components that run; all others become pods that do nothing; empty: DefaultKeep
 	Mini        bool         // true: only MiniKeep runs, for all hosted clusters; for a single one, see [HostedClusterOptions]
 	APIRules    string       // file with other names for KubeVirt's kinds (docs/clients.md); empty: its own names
+	Twin        *HyperShift  // on another cluster, with the same registry: hosted clusters of both trust its certificate; nil: none
 	VMAddresses netip.Prefix // addresses that VMs report although no guest runs; zero: the worker of a VM reports its address
 	Log         io.Writer    // gets a line for each step; nil: no lines are written
 }
@@ -68,6 +69,11 @@ type HyperShift struct {
 
 // Install builds and installs HyperShift, and returns when its operator is the leader. It does not change what is already installed.
 func Install(ctx context.Context, c *cluster.Cluster, o Options) (*HyperShift, error) {
+	if o.Twin != nil {
+		if err := os.CopyFS(directory(c, "pki"), os.DirFS(o.Twin.path("pki"))); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+	}
 	h, err := open(c, o.Log)
 	if err != nil {
 		return nil, err
@@ -133,12 +139,17 @@ func open(c *cluster.Cluster, log io.Writer) (*HyperShift, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &HyperShift{cluster: c, client: cl, dir: filepath.Join(c.Dir, "hypershift"), say: progress.New(log).Say}
+	h := &HyperShift{cluster: c, client: cl, dir: directory(c), say: progress.New(log).Say}
 	if h.rules, err = readRules(h.path(rulesFile)); err != nil {
 		return nil, err
 	}
 	h.pki, err = loadPKI(h.path("pki"))
 	return h, err
+}
+
+// directory returns the path of a file or directory of HyperShift in the state directory of c.
+func directory(c *cluster.Cluster, elem ...string) string {
+	return filepath.Join(append([]string{c.Dir, "hypershift"}, elem...)...)
 }
 
 func (h *HyperShift) path(elem ...string) string {

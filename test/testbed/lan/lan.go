@@ -137,9 +137,12 @@ func Route(path string, to netip.Prefix, via netip.Addr) error {
 func cablePort(number int) string { return fmt.Sprintf("%s%d", uplink, number) }
 
 // Plug sets the LAN's port of a cable up or, if in is false, down. The other end of the cable follows.
-func (l LAN) Plug(number int, in bool) error {
+func (l LAN) Plug(number int, in bool) error { return l.set(cablePort(number), in) }
+
+// set sets a port of the LAN up or, if in is false, down.
+func (l LAN) set(name string, in bool) error {
 	return links(l.NetNS, func(h *netlink.Handle) error {
-		port, err := h.LinkByName(cablePort(number))
+		port, err := h.LinkByName(name)
 		if err != nil {
 			return err
 		}

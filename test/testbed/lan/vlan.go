@@ -68,6 +68,31 @@ func (l LAN) PlugVLAN(ctx context.Context, path, ifname string, vlan int, mac ne
 	return up(inside, ifname)
 }
 
+// ConnectVLAN connects a VLAN of l with the same VLAN of another LAN, so that hosts on both are on one layer-2 network. All other
+// VLANs stay separate.
+func (l LAN) ConnectVLAN(ctx context.Context, other LAN, vlan int) error {
+	port := jointPort(vlan)
+	if err := l.PlugVLAN(ctx, other.NetNS, port, vlan, nil); err != nil {
+		return err
+	}
+	if err := other.set(port, false); err != nil { // until it is an access port
+		return err
+	}
+	if err := links(other.NetNS, func(h *netlink.Handle) error { return enslave(h, port) }); err != nil {
+		return err
+	}
+	if err := other.accessPort(ctx, port, vlan); err != nil {
+		return err
+	}
+	return other.set(port, true)
+}
+
+// JoinVLAN sets the port that ConnectVLAN has added to the other LAN up or, if in is false, down.
+func (l LAN) JoinVLAN(vlan int, in bool) error { return l.set(jointPort(vlan), in) }
+
+// jointPort returns the name of the port to another LAN.
+func jointPort(vlan int) string { return fmt.Sprintf("joint%d", vlan) }
+
 // accessPort makes port an access port: packets that enter the bridge there are tagged with vlan, and only packets of this VLAN
 // leave the bridge there, untagged.
 func (l LAN) accessPort(ctx context.Context, port string, vlan int) error {
