@@ -35,6 +35,11 @@ func sources(all ...string) change {
 	}
 }
 
+// controlPlaneRelease returns a change: the control plane runs another release than nodes.
+func controlPlaneRelease(image string) change {
+	return func(o *hcp.Objects) { o.HostedCluster.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image} }
+}
+
 // TestMirroredReleases: a release on a mirror names the same images as on quay.io. A Warning reports if no source mirrors them, and nodes do not reach quay.io. It
 // is a hint if the user allows hosts, or if nodes may have other ways.
 func TestMirroredReleases(t *testing.T) {
@@ -114,6 +119,10 @@ func TestImagesOnMirrors(t *testing.T) {
 			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/okd/scos-release:4.20", "quay.io/okd/scos-release:4.20"
 		}}},
 		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
+		"a release of the control plane":        {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + ":4.21")}},
+		"the same with a digest":                {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + digest)}},
+		"the same, and no mirror of its images": {[]change{vlan, none, sources(ofReleases + "=" + host + "/r"), controlPlaneRelease(ofReleases + ":4.21")}, []string{quay}},
+		"the same on another registry":          {[]change{vlan, none, both, controlPlaneRelease("other.example.com/release:4.21")}, []string{images + "other.example.com"}},
 		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
 		"catalogs on nodes":                     {[]change{vlan, none, both, catalogs}, []string{"Warning HostUnreachable registry.redhat.io"}},
 		"catalogs on nodes, from the mirror": {given: []change{vlan, none, both, catalogs, func(o *hcp.Objects) {

@@ -23,6 +23,9 @@ const maxRegistries = 256
 // releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs, and those to which it is being updated.
 func releaseImages(o objects.Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
+	if r := o.HostedCluster.Spec.ControlPlaneRelease; r != nil {
+		images = append(images, r.Image) // Nodes pull its control plane operator.
+	}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
 	}
