@@ -135,6 +135,28 @@ func TestImagesOnMirrors(t *testing.T) {
 	NewWithT(t).Expect(in.Endpoints).To(ContainElement(HaveField("Name", "quay.io:443")))
 }
 
+// TestRegistriesInManagementCluster: no gateway leads to a Service of the management cluster. Nodes use another mirror, if there is one.
+func TestRegistriesInManagementCluster(t *testing.T) {
+	const svc, host = "registry.images.svc:5000", "mirror.corp.example"
+	gateway, want := annotated(network.KeyGateway, "192.168.100.1"), []string{images + svc}
+	report(t, map[string]reachCase{
+		"a release":                          {[]change{gateway, release(svc + "/ocp/release:4.20"), sources()}, want},
+		"a release, and its images mirrored": {given: []change{gateway, release(svc + "/ocp/release:4.20"), sources(ofImages + "=" + host + "/i")}},
+		"a mirror":                           {[]change{gateway, sources(ofImages + "=" + svc + "/i")}, want},
+		"a mirror below cluster.local":       {[]change{gateway, sources(ofImages + "=registry.images.svc.cluster.local/i")}, []string{images + "registry.images.svc.cluster.local"}},
+		"a mirror, and hosts are allowed":    {[]change{gateway, annotated(network.KeyAllowedHosts, "auto"), sources(ofImages + "=" + svc + "/i")}, want},
+		"two mirrors": {given: []change{gateway, func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: ofImages, Mirrors: []string{svc + "/i", host + "/i"}}}
+		}}},
+		"an image of nodes": {[]change{gateway, func(o *hcp.Objects) {
+			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = svc + "/agent:1"
+		}}, want},
+		"a record of the user":      {given: []change{gateway, sources(ofImages + "=" + svc + "/i"), annotated(network.KeyRecords, "registry.images.svc=192.168.100.9")}},
+		"another registry":          {given: []change{gateway, sources(ofImages + "=" + host + "/i")}},
+		"a release, and no gateway": {[]change{release(svc + "/ocp/release:4.20"), sources()}, append(want, want...)},
+	})
+}
+
 // virtual returns a change: the ingress of the management cluster has these virtual IPs.
 func virtual(addresses ...any) change {
 	return func(o *hcp.Objects) {
