@@ -35,6 +35,10 @@ func hostNetwork(o *hcp.Objects, port int32) {
 	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
 }
 
+func private(o *hcp.Objects) {
+	o.HostedCluster.Annotations[hyperv1.PrivateIngressControllerAnnotation] = "true"
+}
+
 func publishedBy(of operatorv1.EndpointPublishingStrategyType) func(*hcp.Objects) {
 	return func(o *hcp.Objects) { o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: of} }
 }
@@ -179,6 +183,8 @@ func TestPassthroughIneffective(t *testing.T) {
 		"ports of nodes":                 {false, func(o *hcp.Objects) { hostNetwork(o, 0) }, "spec.operatorConfiguration.ingressOperator"},
 		"a load balancer":                {false, publishedBy(operatorv1.LoadBalancerServiceStrategyType), "spec.operatorConfiguration.ingressOperator"},
 		"a private ingress":              {false, publishedBy(operatorv1.PrivateStrategyType), "spec.operatorConfiguration.ingressOperator"},
+		"the annotation for one":         {false, private, "annotation hypershift.openshift.io/private-ingress-controller"},
+		"the annotation, set later":      {true, private, ""},
 		"a node port":                    {false, publishedBy(operatorv1.NodePortServiceStrategyType), ""},
 		"ports of nodes, set later":      {true, func(o *hcp.Objects) { hostNetwork(o, 0) }, ""},
 		"no passthrough": {false, func(o *hcp.Objects) {
@@ -192,6 +198,9 @@ func TestPassthroughIneffective(t *testing.T) {
 			c.given(&o)
 			_, problems := translated(o)
 			all := causesOf(problems, problem.PassthroughIneffective)
+			if c.service {
+				g.Expect(causesOf(problems, problem.IngressPrivate)).To(BeEmpty(), "HyperShift's Service shows a node port")
+			}
 			if c.want == "" {
 				g.Expect(all).To(BeEmpty())
 				return

@@ -68,7 +68,8 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 		if i.Pending {
 			r.Waiting = append(r.Waiting, e.Name)
 		}
-		if fault := ingressClosed(o, in, e); fault != nil && ingress.Router(o).HTTPS == (network.Backend{}) {
+		nodePort := func(p problem.Problem) bool { return ingress.HasPassthrough(o) && p.Cause != problem.IngressWantsPROXY }
+		if fault := ingressClosed(o, in, e); fault != nil && ingress.Router(o).HTTPS == (network.Backend{}) && !nodePort(*fault) {
 			r.Problems = append(r.Problems, *fault)
 		}
 	default:
@@ -92,7 +93,7 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 	default:
 		return hostNetworkClosed(o, e)
 	}
-	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts}, network.KeyAppsAddress)
+	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts, "field": {ingress.StrategySource(o)}}, network.KeyAppsAddress)
 	if !slices.ContainsFunc(in.Networks, reach.OwnNamesOnly) {
 		p.Severity = problem.SeverityInfo
 	}

@@ -203,7 +203,7 @@ var (
 		Fix:    "Give the load balancer another address."})
 	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) cannot reach: {records}.",
-		Effect: "VMs resolve the names, but connections to them fail.",
+		Effect: "VMs resolve the names, but connections to these addresses fail.",
 		Fix:    "Set addresses of hosts on the network. Or set annotation gateway, unless the addresses lie in a network of the hosted cluster."})
 	AddressOfService = declare("AddressOfService", Entry{Reason: AddressConflict, Severity: SeverityInfo,
 		What:   "Addresses {addresses} of {key} belong to {other} of the hosted cluster.",
@@ -241,6 +241,10 @@ var (
 		Fix:    "Set the address of a DNS server that is not a VM of this cluster."})
 	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
-		Effect: "Edges reach {other} through the pod network, so they do not answer hosts in {clientNetwork}. Edges answer hosts in all other client networks.",
+		Effect: "A route for {clientNetwork} through the gateway would hide {other}, so edges do not answer hosts there. They answer all other client networks.",
 		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})
+	ClientNetworkInHostedCluster = declare("ClientNetworkInHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
+		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other} of the hosted cluster.",
+		Effect: "Its nodes look for these addresses inside the cluster, so edges do not answer hosts there. They answer all other client networks.",
+		Fix:    "Set annotation {key} to the smaller networks that the clients are in. Clients with addresses of {other} need other addresses."})
 )

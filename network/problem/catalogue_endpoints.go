@@ -110,7 +110,7 @@ var (
 		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate these taints, so they cannot run on any node.",
 		Fix:    "Create a NodePool without taints. Or add tolerations in the hosted cluster, such as spec.nodePlacement of its IngressController."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "The HostedCluster sets type Private for its ingress, which then opens no port on its nodes.",
+		What:   "The HostedCluster sets type Private for its ingress ({field}), which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
 		Fix: "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has " +
 			"another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
