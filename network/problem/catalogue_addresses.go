@@ -216,7 +216,7 @@ var (
 	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "VMs on network {network} ({cidr}) reach none of the DNS servers in annotation {key}: {servers}.",
 		Effect: "VMs resolve no names, so nodes that need one do not become Ready.",
-		Fix:    "Set {key} to a DNS server with port 53 that is no edge. Or add dns to annotation services. Beyond the network, VMs need annotation gateway."})
+		Fix:    "Set {key} to a DNS server with port 53 that is not an edge. Or add dns to annotation services. Beyond the network, VMs need annotation gateway."})
 	NameServersMissing = declare("NameServersMissing", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "DHCP advertises no DNS server to VMs on network {network} ({cidr}), because annotation {key} leaves out dns.",
 		Effect: "VMs resolve no names, so nodes that need one do not become Ready.",
