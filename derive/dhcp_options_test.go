@@ -53,6 +53,7 @@ func TestPoolOfVMs(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings network.Settings
 		apps     network.Record
+		provider netip.Addr
 		vms      []network.VMAddress
 		want     problem.Cause // none: each of 2 VMs gets an address
 	}{
@@ -60,6 +61,8 @@ func TestPoolOfVMs(t *testing.T) {
 		"a name has one":         {settings: network.Settings{Records: record(at("10.1.0.10"))}, want: problem.VMsExceedDHCPRange},
 		"names have all":         {settings: network.Settings{Records: record(at("10.1.0.10"), at("10.1.0.11"))}, want: problem.DHCPRangeEmpty},
 		"the ingress has one":    {apps: network.Record{Name: "*.apps", Addresses: []netip.Addr{at("10.1.0.11")}}, want: problem.VMsExceedDHCPRange},
+		"an identity provider":   {provider: at("10.1.0.11"), want: problem.VMsExceedDHCPRange},
+		"a time server":          {settings: network.Settings{NTPServers: []netip.Addr{at("10.1.0.11")}}, want: problem.VMsExceedDHCPRange},
 		"a DNS server has one":   {settings: upstreams("10.1.0.11:53"), want: problem.VMsExceedDHCPRange},
 		"DNS servers have all":   {settings: upstreams("10.1.0.11:53", "10.1.0.10:53"), want: problem.DHCPRangeEmpty},
 		"reserved for VMs to be": {settings: network.Settings{Reservations: mine}},
@@ -78,12 +81,15 @@ func TestPoolOfVMs(t *testing.T) {
 				if !primary {
 					of = &boots // as hcp does: names and servers are settings of the network that VMs boot from
 				}
-				of.Settings.Records, of.Settings.Upstreams = c.settings.Records, c.settings.Upstreams
+				of.Settings.Records, of.Settings.Upstreams, of.Settings.NTPServers = c.settings.Records, c.settings.Upstreams, c.settings.NTPServers
 				in := asking(1, s)
 				if !primary {
 					in = asking(1, boots, s)
 				}
 				in.Apps, in.VMAddresses = c.apps, c.vms
+				if c.provider.IsValid() {
+					in.ProviderHosts = []netip.AddrPort{netip.AddrPortFrom(c.provider, 636)}
+				}
 				_, problems := derived(in)
 				about := slices.DeleteFunc(problems, func(p problem.Problem) bool { return p.Reason != problem.RangeTooSmall })
 				if c.want == "" {

@@ -58,13 +58,13 @@ func TestServicesLeftOut(t *testing.T) {
 		g.Expect(message(problems[0])).To(ContainSubstring("must resolve oauth.example.com to 192.168.100.3"))
 	})
 	t.Run("DNS, and DHCP advertises no server", func(t *testing.T) {
-		for _, up := range []*network.Upstreams{nil, {Mode: network.UpstreamNone}, {Mode: network.UpstreamManagement},
-			{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort("192.168.100.53:853"), netip.MustParseAddrPort("192.168.100.3:53")}}} {
+		for up, words := range map[*network.Upstreams]string{nil: "because annotation services leaves out dns", {Mode: network.UpstreamNone}: "leaves out dns", {Mode: network.UpstreamManagement}: "leaves out dns",
+			upstreams("192.168.100.53:853", "192.168.100.3:53").Upstreams: "none of the DNS servers in annotation dns-upstreams: 192.168.100.53:853, 192.168.100.3:53."} {
 			g := NewWithT(t)
 			s := without(network.ServiceDNS)
 			s.Settings.Upstreams, s.Gateway = up, netip.MustParseAddr("192.168.100.1")
 			_, problems := derived(publishing(s))
-			g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NameServersUnreachable), WithTransform(message, ContainSubstring("advertises: none")))))
+			g.Expect(problems).To(ContainElement(WithTransform(message, ContainSubstring(words))))
 		}
 	})
 	t.Run("DNS, and nodes dial addresses only", func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestServicesLeftOut(t *testing.T) {
 		r := publishing(without(network.ServiceDNS))
 		r.Endpoints = network.Without(r.Endpoints, func(e network.Endpoint) bool { return len(e.Hosts) > 0 })
 		_, problems := derived(r)
-		g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NameServersUnreachable), HaveField("Severity", problem.SeverityWarning))))
+		g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.NameServersMissing), HaveField("Severity", problem.SeverityWarning))))
 	})
 	t.Run("the proxy", func(t *testing.T) {
 		g := NewWithT(t)

@@ -95,7 +95,7 @@ func TestAddressesThatVMsReach(t *testing.T) {
 }
 
 // TestAddressesInHostedCluster: nodes route addresses in the networks of their own cluster into it, even if they have a gateway. So they reach
-// no host there. But a Service may have an address in the network of Services. Nodes resolve names before they have these networks.
+// no host there. But a Service may have an address in the network of Services.
 func TestAddressesInHostedCluster(t *testing.T) {
 	at := func(a string) given {
 		in := isolated(network.Settings{NTPServers: addressesOf(a), Records: []network.Record{{Name: "registry.example.com", Addresses: addressesOf(a)}}})
@@ -105,18 +105,11 @@ func TestAddressesInHostedCluster(t *testing.T) {
 			{What: "the Service network", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true, OfServices: true}}
 		return in
 	}
-	resolving := func(a string) given {
-		in := at("192.168.100.9")
-		in.Networks[0].Settings = network.Settings{Services: []network.Service{network.ServiceDHCP, network.ServiceProxy},
-			Upstreams: &network.Upstreams{Mode: network.UpstreamServers, Servers: []netip.AddrPort{netip.MustParseAddrPort(a + ":53")}}}
-		in.Apps, in.ProviderHosts = network.Record{}, nil
-		return in
-	}
 	all := []problem.Cause{problem.TimeServersUnreachable, problem.IdentityProviderInHostedCluster, problem.AppsAddressUnreachable, problem.RecordsUnreachable}
 	causes := func(in given) (out []problem.Cause) {
 		_, problems := derived(in)
 		for _, p := range problems {
-			if slices.Contains(append(all, problem.NameServersUnreachable, problem.AddressOfService), p.Cause) {
+			if slices.Contains(append(all, problem.AddressOfService), p.Cause) {
 				out = append(out, p.Cause)
 			}
 		}
@@ -131,10 +124,64 @@ func TestAddressesInHostedCluster(t *testing.T) {
 		g.Expect(causes(behind(at("10.133.0.5")))).To(ConsistOf(all))
 		hint := problem.AddressOfService
 		g.Expect(causes(behind(at("172.31.0.5")))).To(Equal([]problem.Cause{hint, hint, hint, hint}))
-		for _, a := range []string{"10.133.0.5", "172.31.0.5"} {
-			g.Expect(len(causes(behind(resolving(a)))) == 0).To(Equal(gateway.IsValid()), a)
-		}
 	}
+}
+
+// TestNameServersOfVMs: if edges run no DNS, VMs must reach one of the servers in annotation dns-upstreams: while they boot, and after their
+// node has routes to the pods and Services of its cluster. Edges have published addresses, where no DNS server answers.
+func TestNameServersOfVMs(t *testing.T) {
+	serving := func(services []network.Service, servers ...string) given {
+		in := isolated(network.Settings{Services: services})
+		if len(servers) > 0 {
+			in.Networks[0].Settings.Upstreams = upstreams(servers...).Upstreams
+		}
+		api := network.Endpoint{Name: network.APIService, Hosts: []string{"api.example.com"}, Addresses: addressesOf("203.0.113.10"), Port: 6443, Match: network.MatchAny,
+			Backend: network.Backend{Kind: network.BackendPods, Name: "api", Service: "kube-apiserver", Port: 6443, ClusterIP: netip.MustParseAddr("10.96.0.9")}}
+		in.Endpoints = []network.Endpoint{api}
+		in.InHostedCluster = []network.ReservedDestination{{What: "the pod network", Prefix: netip.MustParsePrefix("10.132.0.0/14"), Required: true},
+			{What: "the Service network", Prefix: netip.MustParsePrefix("172.31.0.0/16"), Required: true, OfServices: true}}
+		return in
+	}
+	own, dhcp := []network.Service{network.ServiceDHCP, network.ServiceNTP, network.ServiceProxy}, []network.Service{network.ServiceDHCP}
+	const missing, unreachable, inside problem.Cause = "NameServersMissing", "NameServersUnreachable", "NameServersInHostedCluster"
+	for what, c := range map[string]struct {
+		in                given
+		isolated, gateway problem.Cause
+	}{
+		"edges":                           {in: serving(nil)},
+		"none":                            {serving(own), missing, missing},
+		"none, and no proxy":              {serving(dhcp), missing, missing},
+		"on the network":                  {in: serving(own, "192.168.100.9:53")},
+		"behind the gateway":              {serving(own, "198.51.100.9:53"), unreachable, ""},
+		"an edge":                         {serving(own, "192.168.100.3:53"), unreachable, unreachable},
+		"a published address":             {serving(own, "203.0.113.10:53"), unreachable, unreachable},
+		"only over TLS":                   {serving(own, "192.168.100.9:853"), unreachable, unreachable},
+		"a pod":                           {serving(own, "10.133.0.5:53"), unreachable, inside},
+		"a Service":                       {serving(own, "172.31.0.10:53"), unreachable, inside},
+		"a pod, and one on the network":   {in: serving(own, "10.133.0.5:53", "192.168.100.9:53")},
+		"an edge, and one on the network": {in: serving(own, "203.0.113.10:53", "192.168.100.9:53")},
+		"others run DHCP":                 {in: serving([]network.Service{network.ServiceProxy})},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			for gateway, want := range map[netip.Addr]problem.Cause{{}: c.isolated, netip.MustParseAddr("192.168.100.1"): c.gateway} {
+				c.in.Networks[0].Gateway = gateway
+				_, problems := derived(c.in)
+				var got problem.Cause
+				for _, p := range problems {
+					if slices.Contains([]problem.Cause{missing, unreachable, inside}, p.Cause) {
+						got = p.Cause
+						g.Expect(p.Severity == problem.SeverityError).To(Equal(p.Cause != inside))
+					}
+				}
+				g.Expect(got).To(Equal(want), gateway.String())
+			}
+		})
+	}
+	in := serving(own)
+	in.Problems = problem.Problems{problem.New(problem.AnnotationUnreadable, problem.Subject{}, nil, network.KeyUpstreams)}
+	_, problems := derived(in)
+	NewWithT(t).Expect(problems).NotTo(ContainElement(HaveField("Cause", missing)), "the invalid value may name one")
 }
 
 // TestUpstreamOnTheNetwork: a DNS server on the network belongs to the user. It needs no permission, and reserved destinations of the

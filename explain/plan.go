@@ -77,6 +77,9 @@ func headline(p Preview, problems problem.Problems) string {
 	if problems.Has(problem.Removing) {
 		return "is being deleted, so nothing is applied."
 	}
+	if problems.Has(problem.Paused) {
+		return whilePaused(p.Running, boots(networks))
+	}
 	if problems.Blocking() && p.Running {
 		return "no change is applied. Edges keep serving the plan in force."
 	}
@@ -99,6 +102,18 @@ func headline(p Preview, problems problem.Problems) string {
 		return "nodes will become Ready, with warnings."
 	}
 	return "nodes will become Ready."
+}
+
+// whilePaused returns the headline of a paused cluster. running is true if edges serve a plan in force, onNetworks if VMs
+// boot from a network of the plan.
+func whilePaused(running, onNetworks bool) string {
+	switch {
+	case running:
+		return "no change is applied while the cluster is paused. Edges keep serving the plan in force."
+	case onNetworks:
+		return "nodes will not become Ready, because oooi does nothing while the cluster is paused."
+	}
+	return "oooi does nothing while the cluster is paused. Only nodes that boot from the pod network become Ready."
 }
 
 // whileWaiting returns the headline while parts are not served. pods is true if VMs boot from the pod network. may is
@@ -288,7 +303,7 @@ func (v view) reserves() []row {
 		rows = append(rows, row{n.DHCP.Range.String(), "addresses for VMs" + v.from(network.KeyDHCPRange)})
 	}
 	for _, a := range n.DHCP.Named {
-		rows = append(rows, row{a.String(), "not for new VMs: an annotation or a load balancer gives it to another host"})
+		rows = append(rows, row{a.String(), "not for new VMs: another host has it, according to an annotation, a load balancer or the HostedCluster"})
 	}
 	for _, a := range n.PublishedAddresses {
 		rows = append(rows, row{a.String(), "published by HyperShift; edges answer at it on this network only"})

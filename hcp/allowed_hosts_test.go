@@ -362,6 +362,21 @@ func TestHostsThatNoObjectNames(t *testing.T) {
 	}
 }
 
+// TestAllowedRegistryRedirects: a known registry in annotation allowed-hosts includes the hosts to which it redirects.
+func TestAllowedRegistryRedirects(t *testing.T) {
+	for registry, host := range map[string]string{
+		"quay.io":                     "cdn06.quay.io:443",
+		"registry.redhat.io":          "access.redhat.com:443",
+		"docker.io":                   "production.cloudflare.docker.com:443",
+		"registry.connect.redhat.com": "oso-rhc4tp-docker-registry.s3-us-west-2.amazonaws.com:443",
+	} {
+		o := pulling(t, "192.168.100.7:5000/ocp/release:4.20")
+		annotate(&o, "allowed-hosts", "auto,"+registry)
+		hosts, _ := externalHosts(o)
+		NewWithT(t).Expect(hosts).To(ContainElement(host), registry)
+	}
+}
+
 // TestReleaseThatRuns: while a cluster is updated to a release on another registry, its nodes still pull from the registry of the running
 // release. Registries of earlier releases are not allowed.
 func TestReleaseThatRuns(t *testing.T) {

@@ -35,6 +35,10 @@ func hostNetwork(o *hcp.Objects, port int32) {
 	o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: operatorv1.HostNetworkStrategyType, HostNetwork: &operatorv1.HostNetworkStrategy{HTTPSPort: port}}
 }
 
+func private(o *hcp.Objects) {
+	o.HostedCluster.Annotations[hyperv1.PrivateIngressControllerAnnotation] = "true"
+}
+
 func publishedBy(of operatorv1.EndpointPublishingStrategyType) func(*hcp.Objects) {
 	return func(o *hcp.Objects) { o.HostedIngress = &operatorv1.EndpointPublishingStrategy{Type: of} }
 }
@@ -108,6 +112,54 @@ func TestAppsBackend(t *testing.T) {
 	}
 }
 
+// TestAppsServicePort: by default, the ingress has a node port. A target port outside the range of these is a mistake, such as 443,
+// which Kubernetes sets if the user sets none. If only the default says that the ingress has one, it is a hint.
+func TestAppsServicePort(t *testing.T) {
+	to := func(port int32) change {
+		return func(o *hcp.Objects) {
+			withDocumented(o)
+			o.Services[len(o.Services)-1].Spec.Ports[0].TargetPort = intstr.FromInt32(port)
+		}
+	}
+	within := func(text string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Network: &configv1.NetworkSpec{ServiceNodePortRange: text}}
+		}
+	}
+	explicit := change(publishedBy(operatorv1.NodePortServiceStrategyType))
+	for name, c := range map[string]struct {
+		given []change
+		want  problem.Severity
+	}{
+		"a node port":                    {given: []change{to(32443), explicit}},
+		"no target port":                 {[]change{to(443)}, problem.SeverityInfo},
+		"the same, with type NodePort":   {[]change{to(443), explicit}, problem.SeverityWarning},
+		"below the range":                {[]change{to(29999), explicit}, problem.SeverityWarning},
+		"above the range":                {[]change{to(32768), explicit}, problem.SeverityWarning},
+		"in the range of the user":       {given: []change{to(29999), explicit, within("29000-29999")}},
+		"below the range of the user":    {[]change{to(32443), explicit, within("32500-32700")}, problem.SeverityWarning},
+		"an invalid range":               {given: []change{to(443), explicit, within("x")}},
+		"type HostNetwork":               {given: []change{to(443), func(o *hcp.Objects) { hostNetwork(o, 443) }}},
+		"passthrough":                    {given: []change{to(443), explicit, func(o *hcp.Objects) { passthrough(o, true) }}},
+		"a load balancer in the cluster": {given: []change{to(443), ofLoadBalancer, func(o *hcp.Objects) { withRouter(o, "192.168.100.80") }}},
+		"an address of the user":         {given: []change{to(443), explicit, annotated(network.KeyAppsAddress, "192.168.100.6")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			for _, change := range c.given {
+				change(&o)
+			}
+			_, ps := plan(o)
+			found := causesOf(ps, "IngressPortIsNoNodePort")
+			if c.want == "" {
+				g.Expect(found).To(BeEmpty())
+				return
+			}
+			g.Expect(found).To(HaveExactElements(HaveField("Severity", c.want)))
+		})
+	}
+}
+
 // TestPassthroughIneffective: HyperShift's Route is for the default domain, and its Service has a node port of the ingress. VMs are served nevertheless.
 func TestPassthroughIneffective(t *testing.T) {
 	prefix := func(of string) func(*hcp.Objects) {
@@ -131,6 +183,8 @@ func TestPassthroughIneffective(t *testing.T) {
 		"ports of nodes":                 {false, func(o *hcp.Objects) { hostNetwork(o, 0) }, "spec.operatorConfiguration.ingressOperator"},
 		"a load balancer":                {false, publishedBy(operatorv1.LoadBalancerServiceStrategyType), "spec.operatorConfiguration.ingressOperator"},
 		"a private ingress":              {false, publishedBy(operatorv1.PrivateStrategyType), "spec.operatorConfiguration.ingressOperator"},
+		"the annotation for one":         {false, private, "annotation hypershift.openshift.io/private-ingress-controller"},
+		"the annotation, set later":      {true, private, ""},
 		"a node port":                    {false, publishedBy(operatorv1.NodePortServiceStrategyType), ""},
 		"ports of nodes, set later":      {true, func(o *hcp.Objects) { hostNetwork(o, 0) }, ""},
 		"no passthrough": {false, func(o *hcp.Objects) {
@@ -144,6 +198,9 @@ func TestPassthroughIneffective(t *testing.T) {
 			c.given(&o)
 			_, problems := translated(o)
 			all := causesOf(problems, problem.PassthroughIneffective)
+			if c.service {
+				g.Expect(causesOf(problems, problem.IngressPrivate)).To(BeEmpty(), "HyperShift's Service shows a node port")
+			}
 			if c.want == "" {
 				g.Expect(all).To(BeEmpty())
 				return

@@ -45,6 +45,7 @@ func TestImagesFromAddresses(t *testing.T) {
 		"a proxy behind the gateway":               {[]change{gateway, proxy("http://10.9.9.9:3128")}, "", ""},
 		"a registry on the network":                {given: []change{release("192.168.100.7:5000/r:1")}},
 		"a registry at an edge":                    {[]change{release("192.168.100.3:5000/r:1")}, problem.ImagesFromEdge, "192.168.100.3:5000"},
+		"a registry with two addresses":            {[]change{release("registry.example.com/r:1"), annotated("dns-records", "Registry.example.com=192.168.100.3,registry.example.com=192.168.100.7")}, problem.ImagesFromEdge, "192.168.100.3:443"},
 		"a registry at the published API":          {[]change{release("10.240.0.200:5000/r:1")}, problem.ImagesFromEdge, "10.240.0.200:5000"},
 		"a registry among Services, and a gateway": {[]change{gateway, release("172.31.4.4:5000/r:1")}, problem.ImagesInHostedCluster, "172.31.4.4:5000"},
 		"a proxy that edges publish at the VIP":    {[]change{squid, proxy("http://192.168.100.3:3128")}, "", ""},

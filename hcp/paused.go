@@ -30,6 +30,19 @@ func PausedBy(hc *hyperv1.HostedCluster, now time.Time) string {
 	return ""
 }
 
+// PauseProblems returns the problem that oooi applies nothing at the time now because hc is paused, or none. served is true
+// if there is a plan in force, which edges keep serving.
+func PauseProblems(hc *hyperv1.HostedCluster, served bool, now time.Time) problem.Problems {
+	by, cause := PausedBy(hc, now), problem.PausedUnserved
+	if by == "" {
+		return nil
+	}
+	if served {
+		cause = problem.ClusterPaused
+	}
+	return problem.Problems{problem.New(cause, problem.Subject{}, nil, by)}
+}
+
 // PausedForBackup returns a problem for the HostedCluster and each NodePool that is still paused for a backup.
 func PausedForBackup(o Objects, now time.Time) (out problem.Problems) {
 	add := func(kind string, x metav1.ObjectMeta, until *string) {

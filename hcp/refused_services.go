@@ -15,6 +15,7 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/ingress"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/hcp/services"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -79,10 +80,8 @@ func refusedPortRange(hc *hyperv1.HostedCluster) problem.Problems {
 		return nil
 	}
 	text := c.Network.ServiceNodePortRange
-	first, last, _ := strings.Cut(text, "-")
-	least, err := strconv.ParseInt(first, 10, 32)
-	most, err2 := strconv.ParseInt(last, 10, 32)
-	if err != nil || err2 != nil || least > most {
+	least, most, valid := services.NodePortRange(text)
+	if !valid {
 		return problem.Problems{problem.New(problem.NodePortRangeInvalid, problem.Subject{}, problem.Args{"range": {text}}, field)}
 	}
 	if hc.Status.ControlPlaneEndpoint.Host != "" { // The HyperShift that created the control plane did not compare.

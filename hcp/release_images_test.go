@@ -35,6 +35,11 @@ func sources(all ...string) change {
 	}
 }
 
+// controlPlaneRelease returns a change: the control plane runs another release than nodes.
+func controlPlaneRelease(image string) change {
+	return func(o *hcp.Objects) { o.HostedCluster.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image} }
+}
+
 // TestMirroredReleases: a release on a mirror names the same images as on quay.io. A Warning reports if no source mirrors them, and nodes do not reach quay.io. It
 // is a hint if the user allows hosts, or if nodes may have other ways.
 func TestMirroredReleases(t *testing.T) {
@@ -114,6 +119,10 @@ func TestImagesOnMirrors(t *testing.T) {
 			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/okd/scos-release:4.20", "quay.io/okd/scos-release:4.20"
 		}}},
 		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
+		"a release of the control plane":        {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + ":4.21")}},
+		"the same with a digest":                {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + digest)}},
+		"the same, and no mirror of its images": {[]change{vlan, none, sources(ofReleases + "=" + host + "/r"), controlPlaneRelease(ofReleases + ":4.21")}, []string{quay}},
+		"the same on another registry":          {[]change{vlan, none, both, controlPlaneRelease("other.example.com/release:4.21")}, []string{images + "other.example.com"}},
 		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
 		"catalogs on nodes":                     {[]change{vlan, none, both, catalogs}, []string{"Warning HostUnreachable registry.redhat.io"}},
 		"catalogs on nodes, from the mirror": {given: []change{vlan, none, both, catalogs, func(o *hcp.Objects) {
@@ -124,6 +133,28 @@ func TestImagesOnMirrors(t *testing.T) {
 	// Edges still forward to the original.
 	in, _ := translated(reaching(t, vlan, both))
 	NewWithT(t).Expect(in.Endpoints).To(ContainElement(HaveField("Name", "quay.io:443")))
+}
+
+// TestRegistriesInManagementCluster: no gateway leads to a Service of the management cluster. Nodes use another mirror, if there is one.
+func TestRegistriesInManagementCluster(t *testing.T) {
+	const svc, host = "registry.images.svc:5000", "mirror.corp.example"
+	gateway, want := annotated(network.KeyGateway, "192.168.100.1"), []string{images + svc}
+	report(t, map[string]reachCase{
+		"a release":                          {[]change{gateway, release(svc + "/ocp/release:4.20"), sources()}, want},
+		"a release, and its images mirrored": {given: []change{gateway, release(svc + "/ocp/release:4.20"), sources(ofImages + "=" + host + "/i")}},
+		"a mirror":                           {[]change{gateway, sources(ofImages + "=" + svc + "/i")}, want},
+		"a mirror below cluster.local":       {[]change{gateway, sources(ofImages + "=registry.images.svc.cluster.local/i")}, []string{images + "registry.images.svc.cluster.local"}},
+		"a mirror, and hosts are allowed":    {[]change{gateway, annotated(network.KeyAllowedHosts, "auto"), sources(ofImages + "=" + svc + "/i")}, want},
+		"two mirrors": {given: []change{gateway, func(o *hcp.Objects) {
+			o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: ofImages, Mirrors: []string{svc + "/i", host + "/i"}}}
+		}}},
+		"an image of nodes": {[]change{gateway, func(o *hcp.Objects) {
+			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = svc + "/agent:1"
+		}}, want},
+		"a record of the user":      {given: []change{gateway, sources(ofImages + "=" + svc + "/i"), annotated(network.KeyRecords, "registry.images.svc=192.168.100.9")}},
+		"another registry":          {given: []change{gateway, sources(ofImages + "=" + host + "/i")}},
+		"a release, and no gateway": {[]change{release(svc + "/ocp/release:4.20"), sources()}, append(want, want...)},
+	})
 }
 
 // virtual returns a change: the ingress of the management cluster has these virtual IPs.

@@ -125,11 +125,7 @@ func (w view) paused(release desired.Release, now time.Time) Decision {
 		return Decision{Action: Ignore, Again: whilePaused}
 	}
 	d := w.kept(release, now)
-	cause := problem.ClusterPaused
-	if len(w.Last.Networks) == 0 {
-		cause = problem.PausedUnserved
-	}
-	d.Problems = append(d.Problems, problem.New(cause, problem.Subject{}, nil, hcp.PausedBy(w.HostedCluster, now)))
+	d.Problems = slices.Concat(d.Problems, hcp.PauseProblems(w.HostedCluster, len(w.Last.Networks) > 0, now))
 	d.Again = whilePaused
 	return d
 }

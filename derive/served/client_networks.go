@@ -30,20 +30,25 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 	}
 	var problems problem.Problems
 	return network.Without(wanted, func(p netip.Prefix) bool {
-		other, met := hiddenBy(n, p, in)
+		cause := problem.ClientNetworkOverlaps
+		other, met := hiddenBy(n, p, in.Reserved)
+		if !met {
+			cause = problem.ClientNetworkInHostedCluster
+			other, met = overlaps(p, in.InHostedCluster)
+		}
 		if met {
 			args := problem.Args{"clientNetwork": {p.String()}, "other": {other}}
-			problems = append(problems, n.Problem(problem.ClientNetworkOverlaps, args, network.KeyClientNetworks))
+			problems = append(problems, n.Problem(cause, args, network.KeyClientNetworks))
 		}
 		return met
 	}), problems
 }
 
-// hiddenBy returns a text for what edges of n, or its VMs, no longer reach if edges route p through the gateway. ok is
-// false if they still reach everything. Single addresses that nothing needs do not count. Observed addresses do not
+// hiddenBy returns a text for what edges of n no longer reach if they route p through the gateway: its CIDR, or some of
+// reserved. ok is false if they still reach everything. Single addresses that nothing needs do not count. Observed addresses do not
 // count either, because users of other hosted clusters choose them. Addresses that edges hold do not count, because the
 // kernel delivers their packets locally.
-func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool) {
+func hiddenBy(n network.Network, p netip.Prefix, reserved []network.ReservedDestination) (what string, ok bool) {
 	if n.CIDR.Overlaps(p) {
 		return fmt.Sprintf("CIDR %s of the network", n.CIDR), true
 	}
@@ -52,11 +57,11 @@ func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool
 			return fmt.Sprintf("the special-purpose block %s", block), true
 		}
 	}
-	hidden := slices.Clone(in.Reserved)
+	hidden := slices.Clone(reserved)
 	for i, r := range hidden {
 		hidden[i].Required = r.Required || !r.Observed && !r.Prefix.IsSingleIP()
 	}
-	return overlaps(p, slices.Concat(hidden, in.InHostedCluster))
+	return overlaps(p, hidden)
 }
 
 func withoutContained(all []netip.Prefix) []netip.Prefix {

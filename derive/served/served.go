@@ -74,7 +74,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 	if !s.Primary && s.Gateway.IsValid() {
 		problems = append(problems, n.Problem(problem.GatewayOnSecondary, problem.Args{"gateway": {s.Gateway.String()}}, network.KeyGateway))
 	}
-	problems = append(problems, unreached(n, s, in)...)
+	problems = append(problems, unreached(n, s, whole)...)
 	return n, append(problems, servedByOthers(n, n.WithoutLoadBalancer(endpoints))...)
 }
 

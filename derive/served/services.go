@@ -33,8 +33,8 @@ func (in Input) LeavesAlone(name string) bool {
 	})
 }
 
-// nameServers returns option 6: the service VIP if edges run DNS, else the user's upstreams on port 53 that are not
-// edges.
+// nameServers returns option 6: the service VIP if edges run DNS, else the user's upstreams on port 53 at addresses that
+// edges do not have.
 func nameServers(n network.Network, s network.NetworkRequest) []netip.Addr {
 	if n.Runs(network.ServiceDNS) {
 		return []netip.Addr{n.ServiceVIP}
@@ -42,7 +42,7 @@ func nameServers(n network.Network, s network.NetworkRequest) []netip.Addr {
 	var out []netip.Addr
 	if u := s.Settings.Upstreams; u != nil {
 		for _, server := range u.Servers {
-			if server.Port() == network.PortDNS && !slices.Contains(n.HeldAddresses(), server.Addr()) {
+			if server.Port() == network.PortDNS && n.Reach().FromVM(server.Addr()) != network.AtEdges {
 				out = append(out, server.Addr())
 			}
 		}

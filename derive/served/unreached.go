@@ -4,7 +4,6 @@
 package served
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -43,15 +42,7 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 	if !n.Primary {
 		return ps
 	}
-	booting := reach
-	booting.InHostedCluster = nil // Nodes resolve names before they join the networks of the hosted cluster.
-	if servers := n.DHCP.DNSServers; n.Runs(network.ServiceDHCP) && len(in.missing(booting, servers)) == len(servers) {
-		note(problem.NameServersUnreachable, problem.Args{"servers": {cmp.Or(network.AddressList(servers), "none")}}, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
-		named := func(e network.Endpoint) bool { return e.NeededByNodes() && len(e.Hosts) > 0 }
-		if last := &ps[len(ps)-1]; len(servers) == 0 && !slices.ContainsFunc(in.Endpoints, named) {
-			*last = last.Warning() // Nodes may need addresses only.
-		}
-	}
+	ps = append(ps, noNameServer(n, s, in, reach)...)
 	ps = append(ps, imagesElsewhere(n, in, reach)...)
 	ps = append(ps, providersElsewhere(n, in, reach)...)
 	if !n.Runs(network.ServiceDNS) {
@@ -64,6 +55,44 @@ func unreached(n network.Network, s network.NetworkRequest, in Input) problem.Pr
 		note(problem.RecordsUnreachable, problem.Args{"records": records}, network.KeyRecords, network.KeyGateway)
 	}
 	return ps
+}
+
+// noNameServer returns a problem if VMs reach none of the DNS servers that DHCP advertises. Nodes resolve names before
+// they have routes to the pods and Services of the hosted cluster, and afterwards.
+func noNameServer(n network.Network, s network.NetworkRequest, in Input, reach network.Reach) problem.Problems {
+	servers, booting := n.DHCP.DNSServers, reach
+	booting.InHostedCluster = nil
+	args := problem.Args{"cidr": {n.CIDR.String()}}
+	var p problem.Problem
+	switch {
+	case !n.Runs(network.ServiceDHCP) || in.unreadable(network.KeyUpstreams):
+		return nil
+	case s.Settings.Upstreams == nil || len(s.Settings.Upstreams.Servers) == 0:
+		if len(servers) > 0 {
+			return nil // Edges run DNS.
+		}
+		p = n.Problem(problem.NameServersMissing, args, network.KeyServices, network.KeyUpstreams)
+	case len(in.missing(booting, servers)) == len(servers):
+		args["servers"] = network.Texts(s.Settings.Upstreams.Servers)
+		p = n.Problem(problem.NameServersUnreachable, args, network.KeyUpstreams, network.KeyServices, network.KeyGateway)
+	case slices.ContainsFunc(servers, func(a netip.Addr) bool { return reach.FromVM(a) != network.InCluster && in.reached(reach, a) }):
+		return nil
+	default:
+		args["servers"], args["other"] = []string{network.AddressList(servers)}, []string{destination(in.inHostedCluster(servers[0]))}
+		return problem.Problems{n.Problem(problem.NameServersInHostedCluster, args, network.KeyUpstreams)}
+	}
+	named := func(e network.Endpoint) bool { return e.NeededByNodes() && len(e.Hosts) > 0 }
+	if len(servers) == 0 && !slices.ContainsFunc(in.Endpoints, named) {
+		p = p.Warning() // Nodes may need addresses only.
+	}
+	return problem.Problems{p}
+}
+
+// unreadable reports whether a value of annotation key is invalid, so that its meaning is unknown.
+func (in Input) unreadable(key string) bool {
+	return slices.ContainsFunc(in.Problems, func(p problem.Problem) bool {
+		return p.Cause == problem.AnnotationUnreadable && slices.Contains(p.Keys, key)
+	})
 }
 
 // amongServices returns a hint for each key with addresses in the network of Services of the hosted cluster. A Service

@@ -7,6 +7,7 @@ package endpoints
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -67,7 +68,8 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 		if i.Pending {
 			r.Waiting = append(r.Waiting, e.Name)
 		}
-		if fault := ingressClosed(o, in, e); fault != nil && ingress.Router(o).HTTPS == (network.Backend{}) {
+		nodePort := func(p problem.Problem) bool { return ingress.HasPassthrough(o) && p.Cause != problem.IngressWantsPROXY }
+		if fault := ingressClosed(o, in, e); fault != nil && ingress.Router(o).HTTPS == (network.Backend{}) && !nodePort(*fault) {
 			r.Problems = append(r.Problems, *fault)
 		}
 	default:
@@ -86,10 +88,12 @@ func ingressClosed(o objects.Objects, in network.Request, e network.Endpoint) *p
 		cause = problem.IngressWantsPROXY
 	case of.Type == operatorv1.PrivateStrategyType:
 		cause = problem.IngressPrivate
+	case of.Type == operatorv1.NodePortServiceStrategyType:
+		return noNodePort(o, e)
 	default:
 		return hostNetworkClosed(o, e)
 	}
-	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts}, network.KeyAppsAddress)
+	p := newProblem(cause, endpoint(e.Name), problem.Args{"name": e.Hosts, "field": {ingress.StrategySource(o)}}, network.KeyAppsAddress)
 	if !slices.ContainsFunc(in.Networks, reach.OwnNamesOnly) {
 		p.Severity = problem.SeverityInfo
 	}
@@ -121,6 +125,26 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 // isCopy reports whether e is an ingress behind a copy of the Service router-default.
 func isCopy(e network.Endpoint) bool {
 	return e.Origin == network.OriginApps && e.Backend.Service != "" && !strings.HasPrefix(e.Backend.Service, services.PassthroughService)
+}
+
+// noNodePort returns the problem that the user's Service has no node port of the ingress as target, although the ingress
+// has one. It is a hint if that is only HyperShift's default, because an administrator may have changed the ingress. Or nil.
+func noNodePort(o objects.Objects, e network.Endpoint) *problem.Problem {
+	served, _ := ingress.Hosted(o)
+	port, own, text := served.HTTPS.Port, ingress.Documented(o).HTTPS, ""
+	if c := o.HostedCluster.Spec.Configuration; c != nil && c.Network != nil {
+		text = c.Network.ServiceNodePortRange
+	}
+	least, most, valid := services.NodePortRange(text)
+	if !valid || own == (network.Backend{}) || served.HTTPS != own || int64(port) >= least && int64(port) <= most {
+		return nil
+	}
+	p := newProblem(problem.IngressPortIsNoNodePort, endpoint(e.Name), problem.Args{"service": {objects.ControlPlaneNamespace(o.HostedCluster) + "/" + ingress.ServiceName(o.HostedCluster)},
+		"port": {strconv.Itoa(int(port))}, "range": {fmt.Sprintf("%d-%d", least, most)}, "name": e.Hosts})
+	if o.HostedIngress == nil || o.HostedIngress.Type == "" {
+		p.Severity = problem.SeverityInfo
+	}
+	return p
 }
 
 // hostNetworkClosed returns the problem that a router of type HostNetwork may not be at its port. The user's Service has

@@ -106,8 +106,9 @@ func Of(o objects.Objects, in network.Request, s settings.Values, withIngress re
 	own := withIngress.WithoutIngress(s.Records)
 	isolated := own.Isolated()
 	off := s.AllowedHosts != nil && s.AllowedHosts.None
+	inside := insideManagement(o, in, own)
 	if !reach.HasPrimary(in) || s.AllowedHosts == nil && !isolated {
-		return nil, namesUnresolved(o, withIngress)
+		return nil, slices.Concat(inside, namesUnresolved(o, withIngress))
 	}
 	registries, left := imageRegistries(o)
 	hosts, _ := wantedHosts(registries, own, s)
@@ -145,7 +146,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, withIngress re
 		ps = append(ps, problem.New(problem.TooManyRegistries, problem.Subject{},
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
-	return forwarded, slices.Concat(ps, problems, behindIngress(o, in, pulledFrom, forwarded), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.With(forwarded)))
+	return forwarded, slices.Concat(ps, inside, problems, behindIngress(o, in, pulledFrom, forwarded), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.With(forwarded)))
 }
 
 // allowedInside returns problems for hosts in annotation allowed-hosts that are published as endpoints, or that are

@@ -1,12 +1,12 @@
-// This file lists the images that nodes pull besides those in the payload of the release. The list is from
-// HyperShift's source, in all versions that docs/install.md names. Images of the payload come from the registry of
-// the release, or from its mirrors.
+// This file lists the images that nodes pull besides those that releases name. The list is from HyperShift's source, in
+// all versions that docs/install.md names. Images of the payload come from the registry of the release, or from its
+// mirrors.
 //
 //	image                            set by                                        read in HyperShift
 //	konnectivity agent, a DaemonSet  annotation konnectivity-agent-image           hostedclusterconfigoperator, konnectivity/params.go
 //	proxy to the API, a static pod   annotation haproxy-image on the NodePool      nodepool_controller.go, resolveHAProxyImage
 //	  the same, with an HTTPS proxy  annotation control-plane-operator-image,      support/util, GetControlPlaneOperatorImage
-//	                                 or the release of the control plane
+//	                                 or named by the release of the control plane
 //	syncer of pull secrets           the same. A DaemonSet since 0.1.80, before    hostedclusterconfigoperator, globalps/globalps.go
 //	                                 only with an additional pull secret
 //	any of the payload               annotation image-overrides                    control-plane-operator/main.go
@@ -45,9 +45,6 @@ const (
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
-	if hc.Spec.ControlPlaneRelease != nil {
-		images = append(images, hc.Spec.ControlPlaneRelease.Image)
-	}
 	for _, np := range o.NodePools {
 		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/imageref"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/reach"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -23,6 +24,9 @@ const maxRegistries = 256
 // releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs, and those to which it is being updated.
 func releaseImages(o objects.Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
+	if r := o.HostedCluster.Spec.ControlPlaneRelease; r != nil {
+		images = append(images, r.Image) // Nodes pull its control plane operator.
+	}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)
 	}
@@ -92,6 +96,39 @@ func namesUnresolved(o objects.Objects, all reach.Set) (ps problem.Problems) {
 		}
 	}
 	return ps
+}
+
+// insideManagement returns a problem if VMs boot from networks with a gateway only, and nodes pull images from Services
+// of the management cluster, to which no gateway leads. If a source has other mirrors, nodes use these.
+func insideManagement(o objects.Objects, in network.Request, own reach.Set) problem.Problems {
+	if !reach.HasPrimary(in) || own.Isolated() {
+		return nil
+	}
+	inside := func(image string) bool {
+		host, _ := reach.HostPort(imageref.Dialed(image))
+		return settings.InCluster(host) && !own.Reaches(imageref.Dialed(image))
+	}
+	images, sources := nodeImages(o), o.HostedCluster.Spec.ImageContentSources
+	if !slices.ContainsFunc(sources, mirrorsRelease) {
+		images = append(images, releaseImages(o)...)
+	}
+	for _, s := range sources {
+		if !slices.ContainsFunc(s.Mirrors, func(m string) bool { return !inside(m) }) {
+			images = append(images, s.Mirrors...)
+		}
+	}
+	var hosts []string
+	for _, image := range images {
+		if inside(image) {
+			hosts = append(hosts, imageref.Dialed(image))
+		}
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	slices.Sort(hosts)
+	args := problem.Args{"hosts": reach.WithoutScheme(slices.Compact(hosts))}
+	return problem.Problems{problem.New(problem.RegistryInManagementCluster, problem.Subject{}, args, "spec.release.image", "spec.imageContentSources")}
 }
 
 // mirrored reports whether edges have an address for another source or mirror of registry.

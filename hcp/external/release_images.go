@@ -92,16 +92,18 @@ func neededRegistries(o objects.Objects, registries []string, own reach.Set) []s
 	return network.Without(registries, func(registry string) bool { return !needed[registry] })
 }
 
+// mirrorsRelease reports whether s has mirrors of the images that published releases name.
+func mirrorsRelease(s hyperv1.ImageContentSource) bool {
+	return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
+}
+
 // unmirroredReleases returns a problem if a release is on another registry than the images that it probably names, no
 // mirror has these, and nodes do not reach them. Parameter all says what nodes reach with external hosts. A registry
 // that nodes do not reach has another problem. The problem is a hint if the user allows hosts, which may be the right
 // ones, or if nodes may reach images in ways that networks do not show.
 func unmirroredReleases(o objects.Objects, s settings.Values, all reach.Set) problem.Problems {
 	origin := imageref.Registry(imagesOfOpenShift)
-	mirrors := func(s hyperv1.ImageContentSource) bool {
-		return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
-	}
-	if all.Reaches(origin) || slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, mirrors) {
+	if all.Reaches(origin) || slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, mirrorsRelease) {
 		return nil
 	}
 	var hosts []string

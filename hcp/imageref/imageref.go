@@ -42,6 +42,8 @@ func Redirects(registry string) []string {
 		return quay
 	case "registry.redhat.io", "registry.access.redhat.com":
 		return append(quay, "access.redhat.com")
+	case "registry.connect.redhat.com":
+		return []string{"oso-rhc4tp-docker-registry.s3-us-west-2.amazonaws.com", "rhc4tp-prod-z8cxf-image-registry-us-east-1-evenkyleffocxqvofrk.s3.dualstack.us-east-1.amazonaws.com"}
 	case dockerHub:
 		return []string{"auth.docker.io", "docker-images-prod.6aa30f8b08e16409b46e0173d6de2f56.r2.cloudflarestorage.com", "production.cloudflare.docker.com", "production.cloudfront.docker.com"}
 	}

@@ -81,6 +81,10 @@ func passthrough(o objects.Objects) Ingress {
 	return Ingress{HTTPS: vmsBehind(svc, svc.Spec.Ports[0])}
 }
 
+// HasPassthrough reports whether HyperShift's Service for base domain passthrough exists. Its port is a node port of the
+// ingress, so the ingress has one, whatever the HostedCluster sets by now.
+func HasPassthrough(o objects.Objects) bool { return passthrough(o).HTTPS != (network.Backend{}) }
+
 // Router returns the VMs behind the copy of the Service router-default.
 func Router(o objects.Objects) Ingress {
 	copies := slices.DeleteFunc(slices.Clone(o.Services), func(s corev1.Service) bool {

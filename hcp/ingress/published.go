@@ -56,6 +56,14 @@ func Strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 	return operatorv1.EndpointPublishingStrategy{Type: operatorv1.NodePortServiceStrategyType}
 }
 
+// StrategySource returns the field or the annotation that decides Strategy.
+func StrategySource(o objects.Objects) string {
+	if o.HostedIngress == nil || o.HostedIngress.Type == "" {
+		return "annotation " + hyperv1.PrivateIngressControllerAnnotation
+	}
+	return "spec.operatorConfiguration.ingressOperator"
+}
+
 // SpeaksPROXY reports whether the router expects a PROXY protocol header, which edges do not send.
 func SpeaksPROXY(s operatorv1.EndpointPublishingStrategy) bool {
 	return s.Type == operatorv1.HostNetworkStrategyType && s.HostNetwork != nil && s.HostNetwork.Protocol == operatorv1.ProxyProtocol ||
@@ -149,8 +157,8 @@ func PassthroughIneffective(o objects.Objects) string {
 		return "spec.configuration.ingress"
 	case set == "" && dns.BaseDomainPrefix != nil && *dns.BaseDomainPrefix != hc.Name:
 		return "spec.dns.baseDomainPrefix"
-	case Strategy(o).Type != operatorv1.NodePortServiceStrategyType && passthrough(o).HTTPS == (network.Backend{}):
-		return "spec.operatorConfiguration.ingressOperator"
+	case Strategy(o).Type != operatorv1.NodePortServiceStrategyType && !HasPassthrough(o):
+		return StrategySource(o)
 	}
 	return ""
 }

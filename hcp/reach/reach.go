@@ -108,14 +108,17 @@ func (r Set) AddressesOf(all []string) (out []netip.AddrPort) {
 	return slices.Compact(out)
 }
 
-// RecordOf returns the closest record for host. It returns none if an endpoint has the name.
+// RecordOf returns the closest name in the records for host, with all its addresses. It returns none if an endpoint has
+// the name.
 func (r Set) RecordOf(host string) (out network.Record) {
 	if slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool { return HasHost(e, host) }) {
 		return out
 	}
 	for _, x := range r.Records {
-		name := strings.ToLower(x.Name)
-		if name == host || network.MatchesHost(name, host) && len(name) > len(out.Name) && !strings.EqualFold(out.Name, host) {
+		switch name := strings.ToLower(x.Name); {
+		case strings.EqualFold(name, out.Name):
+			out.Addresses = slices.Concat(out.Addresses, x.Addresses)
+		case name == host, network.MatchesHost(name, host) && len(name) > len(out.Name) && !strings.EqualFold(out.Name, host):
 			out = x
 		}
 	}

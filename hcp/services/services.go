@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,18 @@ func PortNumber(port int32) uint16 {
 func Address(s string) netip.Addr {
 	a, _ := netip.ParseAddr(s)
 	return a.Unmap()
+}
+
+// NodePortRange returns the node ports of the hosted cluster's Services: those of
+// spec.configuration.network.serviceNodePortRange, here as text, or Kubernetes' default. ok is false if text is invalid.
+func NodePortRange(text string) (least, most int64, ok bool) {
+	if text == "" {
+		return 30000, 32767, true
+	}
+	first, last, _ := strings.Cut(text, "-")
+	least, err := strconv.ParseInt(first, 10, 32)
+	most, err2 := strconv.ParseInt(last, 10, 32)
+	return least, most, err == nil && err2 == nil && least <= most
 }
 
 // Named returns the Service of all with this name.

@@ -203,7 +203,7 @@ var (
 		Fix:    "Give the load balancer another address."})
 	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) cannot reach: {records}.",
-		Effect: "VMs resolve the names, but connections to them fail.",
+		Effect: "VMs resolve the names, but connections to these addresses fail.",
 		Fix:    "Set addresses of hosts on the network. Or set annotation gateway, unless the addresses lie in a network of the hosted cluster."})
 	AddressOfService = declare("AddressOfService", Entry{Reason: AddressConflict, Severity: SeverityInfo,
 		What:   "Addresses {addresses} of {key} belong to {other} of the hosted cluster.",
@@ -214,9 +214,17 @@ var (
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
 		Fix:    "Set the addresses that the relay agents have on the network."})
 	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "DHCP advertises no DNS server that VMs on network {network} ({cidr}) reach. From annotation {key}, it advertises: {servers}.",
-		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
-		Fix:    "Set {key} to the address of a DNS server that VMs reach, with port 53. Or add dns to annotation services. Beyond the network, VMs need annotation gateway."})
+		What:   "VMs on network {network} ({cidr}) reach none of the DNS servers in annotation {key}: {servers}.",
+		Effect: "VMs resolve no names, so nodes that need one do not become Ready.",
+		Fix:    "Set {key} to a DNS server with port 53 that is not an edge. Or add dns to annotation services. Beyond the network, VMs need annotation gateway."})
+	NameServersMissing = declare("NameServersMissing", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "DHCP advertises no DNS server to VMs on network {network} ({cidr}), because annotation {key} leaves out dns.",
+		Effect: "VMs resolve no names, so nodes that need one do not become Ready.",
+		Fix:    "Add dns to annotation {key}, or set annotation dns-upstreams to a DNS server that VMs reach, with port 53."})
+	NameServersInHostedCluster = declare("NameServersInHostedCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "DHCP advertises only DNS servers inside the hosted cluster to VMs on network {network} ({cidr}): {servers}, in {other}.",
+		Effect: "Nodes that join look for these servers inside the cluster. They then resolve no names, and pull no images.",
+		Fix:    "Set annotation {key} to a DNS server outside of {other}. The networks of the hosted cluster cannot be changed."})
 	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What: "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the " +
 			"network or broadcast address.",
@@ -233,6 +241,10 @@ var (
 		Fix:    "Set the address of a DNS server that is not a VM of this cluster."})
 	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
-		Effect: "Edges reach {other} through the pod network, so they do not answer hosts in {clientNetwork}. Edges answer hosts in all other client networks.",
+		Effect: "A route for {clientNetwork} through the gateway would hide {other}, so edges do not answer hosts there. They answer all other client networks.",
 		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})
+	ClientNetworkInHostedCluster = declare("ClientNetworkInHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
+		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other} of the hosted cluster.",
+		Effect: "Its nodes look for these addresses inside the cluster, so edges do not answer hosts there. They answer all other client networks.",
+		Fix:    "Set annotation {key} to the smaller networks that the clients are in. Clients with addresses of {other} need other addresses."})
 )

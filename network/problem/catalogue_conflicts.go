@@ -185,5 +185,5 @@ var (
 	NADsOnOneNetwork = declare("NADsOnOneNetwork", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinitions {otherNAD} and {nad} are the same layer-2 network ({layer2}).",
 		Effect: "Only {otherNAD} is served, so that VMs do not get offers for both.",
-		Fix:    "Name {otherNAD} in NodePool {nodePools}."})
+		Fix:    "Remove {nad} from NodePool {nodePools}. If the NodePool does not name {otherNAD} yet, name it instead."})
 )

@@ -110,7 +110,7 @@ var (
 		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate these taints, so they cannot run on any node.",
 		Fix:    "Create a NodePool without taints. Or add tolerations in the hosted cluster, such as spec.nodePlacement of its IngressController."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
-		What:   "The HostedCluster sets type Private for its ingress, which then opens no port on its nodes.",
+		What:   "The HostedCluster sets type Private for its ingress ({field}), which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
 		Fix: "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has " +
 			"another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
@@ -124,6 +124,10 @@ var (
 		Effect: "Edges connect to port {port}. HyperShift reads the type only when it creates the ingress, so oooi does not know which port is right.",
 		Fix: "If the IngressController of the hosted cluster has type HostNetwork, delete the Service. If not, remove the type from " +
 			"spec.operatorConfiguration of the HostedCluster."})
+	IngressPortIsNoNodePort = declare("IngressPortIsNoNodePort", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "Service {service} has target port {port} for the ingress, which is no node port of the hosted cluster ({range}).",
+		Effect: "Edges connect to port {port} of the VMs. If the ingress has a node port, {name} does not work.",
+		Fix:    "Set the node port of Service router-nodeport-default in the hosted cluster as target port. If the ingress has type HostNetwork, keep the Service."})
 	IngressPortInUse = declare("IngressPortInUse", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "The HostedCluster sets type HostNetwork for its ingress, with port {port}. On each node, the proxy to the API server has this port.",
 		Effect: "No node runs the ingress, so {name} does not work. The console and ingress operators of the hosted cluster stay degraded.",

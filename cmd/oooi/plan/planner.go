@@ -133,7 +133,7 @@ func (p planner) plan(m member) Planned {
 	observed.Problems = slices.Concat(facts, observed.Problems)
 	derived := derive.Decision{Problems: problem.Problems{problem.New(problem.ClusterDeleting, problem.Subject{}, nil)}}
 	if !m.deleting() {
-		derived = derive.Derive(request, observed, m.last, others)
+		derived = derive.Derive(request, observed, m.last, others).With(hcp.PauseProblems(m.HostedCluster, len(m.last.Networks) > 0, time.Now())...)
 	}
 	out := Planned{Cluster: request.Cluster.String(), Request: request, Facts: observed, Problems: derived.Problems, objects: m.Objects}
 	out.Facts.Problems = nil // They are also in out.Problems.
@@ -190,9 +190,6 @@ const vmPatch = "hypershift.openshift.io/kubevirt-vm-jsonpatch"
 // remarks returns sentences about o that no problem contains.
 func remarks(o hcp.Objects) []string {
 	var out []string
-	if hcp.Paused(o.HostedCluster, time.Now()) {
-		out = append(out, "PAUSED by spec.pausedUntil or the annotation paused. Nothing is applied until the pause ends; running edges do not change.")
-	}
 	patched := o.HostedCluster.Annotations[vmPatch] != ""
 	for _, np := range o.NodePools {
 		patched = patched || np.Annotations[vmPatch] != ""
