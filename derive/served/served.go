@@ -39,7 +39,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 		return n, problems // Without addresses, nothing is served.
 	}
 	in, ps := leaveTakenPlaces(n, s, in)
-	problems = append(problems, ps...)
+	problems = slices.Concat(problems, ps, dhcpSettingsUnused(in, s))
 	whole, endpoints := in, in.Endpoints
 	switch {
 	case !n.Runs(network.ServiceProxy):
