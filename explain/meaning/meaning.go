@@ -39,7 +39,7 @@ var meanings = map[problem.Reason]Meaning{
 	problem.FramesDropped: {
 		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in the VM's pod. " +
 			"The VM and the interface of the pod have different MAC addresses. A macvlan interface delivers no frames for " +
-			"the VM's MAC address, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
+			"the VM's MAC address, and a virtual function of type sriov may drop them. The default bridge of type bridge has no uplink. If annotation kubevirt-vm-jsonpatch " +
 			"changes the VMs, oooi does not report this."},
 	problem.NADNamespaceNotAllowed: {Page: "networks.md",
 		Text: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. If Multus isolates " +
