@@ -65,7 +65,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in)
 	problems = append(problems, wildcardsOverSearchDomains(n, s, in)...)
 	n.DHCP.Named = named(n, whole)
-	if p, large := mtuTooLarge(n, s); large {
+	if p, large := mtuTooLarge(n, s); large && n.Runs(network.ServiceDHCP) {
 		problems = append(problems, p)
 	}
 	if p, small := rangeTooSmall(n, s, in.VMAddresses); small {
