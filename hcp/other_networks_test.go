@@ -134,7 +134,7 @@ func TestDHCPOptionsByOthers(t *testing.T) {
 	g.Expect(about(func(*hcp.Objects) {})).To(Equal([]problem.Values{{"dhcp-range", "lease-time", "mtu", "dhcp-relays", "search-domains", "unknown-clients"}}))
 	g.Expect(about(func(o *hcp.Objects) {
 		secondPool(o, false)
-		o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + network.KeyServices: "dhcp,dns,ntp,proxy"}
+		o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+network.KeyServices] = "dhcp,dns,ntp,proxy"
 	})).To(Equal([]problem.Values{{"dhcp-range"}}))
 	g.Expect(about(func(o *hcp.Objects) { annotate(o, network.KeyServices, "dhcp,dns,ntp,proxy") })).To(BeEmpty())
 }
