@@ -127,6 +127,34 @@ func TestNeighborsCost(t *testing.T) {
 	g.Expect(cost).To(BeNumerically("<=", alone+1), "20 VMs of others on the NAD: one look at their namespace")
 }
 
+// TestUnservedCluster: a cluster names one that oooi does not serve and that is on its network, and reads only its HostedCluster. A change of
+// its NodePools is a pass.
+func TestUnservedCluster(t *testing.T) {
+	g := NewWithT(t)
+	b, gone, outside := optedIn(t, "b"), optedIn(t, "gone"), optedIn(t, "outside")
+	gone.Finalizers, gone.DeletionTimestamp = []string{"hypershift.openshift.io/finalizer"}, &metav1.Time{Time: testNow}
+	outside.Spec.Platform.Kubevirt = &hyperv1.KubevirtPlatformSpec{Credentials: &hyperv1.KubevirtPlatformCredentials{InfraNamespace: "vms"}}
+	objects := []client.Object{nadOn("default", "x", 1), poolOn("a", "default/x"), poolOn("b", "default/x"), poolOn("gone", "default/x"), poolOn("outside", "default/x")}
+	for _, hc := range []*hyperv1.HostedCluster{b, gone, outside} {
+		hc.Annotations = nil
+		objects = append(objects, hc)
+	}
+	_, found, few := neighborsOf(t, optedIn(t, "a"), objects...)
+	g.Expect(found).To(ConsistOf("clusters/b"))
+	for i := range 20 {
+		np := poolOn("b", "default/x")
+		np.Name = fmt.Sprintf("b%d", i)
+		np.Spec.Platform.Kubevirt.AdditionalNetworks = append(np.Spec.Platform.Kubevirt.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: fmt.Sprintf("clusters-b/x%d", i)})
+		objects = append(objects, np, nadOn("clusters-b", fmt.Sprintf("x%d", i), 10+i))
+	}
+	r, found, many := neighborsOf(t, optedIn(t, "a"), objects...)
+	g.Expect(found).To(ConsistOf("clusters/b"))
+	g.Expect(many).To(Equal(few), "20 NodePools of b, with networks of their own")
+	pools := &lenient.NodePoolList{}
+	g.Expect(r.Client.List(t.Context(), pools, client.MatchingFields{watch.ByCluster: "b"})).To(Succeed())
+	g.Expect(awake(r.neighborsOfNodePool(t.Context(), &pools.Items[0]))).To(ConsistOf("clusters/a"))
+}
+
 // TestNetworkOfAnother: NodePools that name a network of cluster a, which does not allow them, cost a no read and no pass.
 // A change of its NAD, which may allow them, is a pass for both.
 func TestNetworkOfAnother(t *testing.T) {

@@ -237,13 +237,16 @@ func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.H
 	g := NewWithT(t)
 	for i := range all {
 		hc := &all[i].Fields.HostedCluster
-		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !own.Relevant(&all[i]) || !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
+		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !own.Relevant(&all[i]) && !hcp.MayUseNetworks(hc) || !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
 			continue
 		}
 		o := hcp.Objects{HostedCluster: hc}
 		g.Expect(r.reader().ReadAttached(t.Context(), &o)).To(Succeed())
 		serves, _, _, err := r.reader().PlanInForce(t.Context(), hc)
 		g.Expect(err).NotTo(HaveOccurred())
+		if !own.Relevant(&all[i]) {
+			o.VMs, serves = nil, network.Plan{} // Only its NodePools count.
+		}
 		if _, ok := hcp.NewNeighbor(o, serves).For(w.Objects.HostedCluster, networks.All(w.Objects, w.Last)); ok {
 			out = append(out, own.ClusterName(hc))
 		}

@@ -72,7 +72,7 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	if d.Problems.Blocking() {
 		return d
 	}
-	return d.With(sharing(draft, others)...)
+	return d.With(sharing(draft, r.Networks, others)...)
 }
 
 // decideWanted decides the requested networks that in.LeftOut does not name. It retains networks in force that are

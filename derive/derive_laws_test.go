@@ -53,7 +53,7 @@ func situationOf(seed uint64) situation {
 		}
 	}
 	for i := range r.IntN(3) {
-		o := derive.OtherCluster{Name: fmt.Sprint("clusters/other", i), Older: r.IntN(2) == 0}
+		o := derive.OtherCluster{Name: fmt.Sprint("clusters/other", i), Older: r.IntN(2) == 0, Unserved: r.IntN(4) == 0}
 		if r.IntN(2) == 0 {
 			o.Serves = inForce(makes(seed + 2_000_000 + uint64(i)))
 		}

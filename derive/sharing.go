@@ -27,6 +27,8 @@ type OtherCluster struct {
 	Wants network.Plan `json:"wants"`
 	// Serves is its plan in force. Empty: no edges run.
 	Serves network.Plan `json:"serves"`
+	// Unserved is true if oooi does not serve the cluster: it did not opt in, and no edges of it run.
+	Unserved bool `json:"unserved,omitempty"`
 }
 
 // yieldTo returns a copy of o. If another cluster has precedence on a network, a secondary network is left out, and a
@@ -67,14 +69,26 @@ func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 }
 
 // sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another
-// cluster answers VMs of this one.
-func sharing(p network.Plan, others []OtherCluster) problem.Problems {
+// cluster answers VMs of this one. It is also a Warning if VMs boot from the network, and oooi does not serve the other
+// cluster, unless requested says that edges answer only VMs of this one.
+func sharing(p network.Plan, requested []network.NetworkRequest, others []OtherCluster) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
+		on := func(u OtherCluster) bool { return slices.ContainsFunc(u.On, n.Attachment.SameNetwork) }
 		by := namesOf(others, func(u OtherCluster) bool { return getsOffersFrom(n, u) })
-		with := namesOf(others, func(u OtherCluster) bool { return slices.ContainsFunc(u.On, n.Attachment.SameNetwork) })
+		with := namesOf(others, func(u OtherCluster) bool { return on(u) && !u.Unserved })
 		about := func(c problem.Cause, clusters []string) {
 			ps = append(ps, n.Problem(c, problem.Args{"hostedClusters": clusters}, network.KeyUnknownClients))
+		}
+		ownOnly := slices.ContainsFunc(requested, func(s network.NetworkRequest) bool {
+			return s.Attachment.NetworkName() == n.Name && s.Settings.IgnoreUnknownClients
+		})
+		if unserved := namesOf(others, func(u OtherCluster) bool { return on(u) && u.Unserved }); len(unserved) > 0 && n.Primary && n.Runs(network.ServiceDHCP) && !ownOnly {
+			if n.DHCP.IgnoreUnknownClients {
+				about(problem.SharedNetworkUnserved, unserved)
+			} else {
+				about(problem.SharedNetworkTakesVMs, unserved)
+			}
 		}
 		switch {
 		case len(by) > 0:

@@ -287,6 +287,49 @@ func TestSharedNetworkIsReported(t *testing.T) {
 	g.Expect(causes(tenant(2, 10, 99))).To(HaveExactElements(problem.SharedAddresses))
 }
 
+// TestUnservedClusterIsReported: a plan names a cluster that oooi does not serve and whose VMs use a network of the plan. A new network
+// answers no VMs of that cluster. One that answers all clients continues to do so.
+func TestUnservedClusterIsReported(t *testing.T) {
+	for name, c := range map[string]struct {
+		change   func(*network.NetworkRequest)
+		runs     bool
+		cause    problem.Cause
+		severity problem.Severity
+	}{
+		"before edges run":      {cause: problem.SharedNetworkUnserved},
+		"while edges run":       {runs: true, cause: problem.SharedNetworkTakesVMs},
+		"only VMs are answered": {runs: true, change: func(s *network.NetworkRequest) { s.Settings.IgnoreUnknownClients = true }},
+		"another DHCP server":   {runs: true, change: func(s *network.NetworkRequest) { s.Settings.Services = []network.Service{network.ServiceDNS} }},
+		"VMs boot elsewhere":    {runs: true, change: func(s *network.NetworkRequest) { s.Primary = false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, in := NewWithT(t), asking(1, network.NetworkRequest{Attachment: vlan, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24")})
+			last := network.Plan{}
+			if c.change != nil {
+				c.change(&in.Networks[0])
+			}
+			if c.runs {
+				last, _ = derived(in)
+			}
+			u := derive.OtherCluster{Name: "clusters/green", Older: true, On: []network.Attachment{vlan}, Unserved: true}
+			d := derive.Derive(in.Request, in.Facts, last, []derive.OtherCluster{u})
+			var shared problem.Problems
+			for _, p := range d.Problems {
+				if p.Reason == problem.NetworkShared {
+					shared = append(shared, p)
+				}
+			}
+			if c.cause == "" {
+				g.Expect(shared).To(BeEmpty())
+				return
+			}
+			g.Expect(shared).To(HaveExactElements(And(HaveField("Cause", c.cause), HaveField("Severity", problem.SeverityWarning), WithTransform(message, ContainSubstring("clusters/green")))))
+			p, _ := d.Plan()
+			g.Expect(p.Networks[0].DHCP.IgnoreUnknownClients).To(Equal(!c.runs))
+		})
+	}
+}
+
 // TestSecondaryYields: a secondary network is left out, and the others are served.
 func TestSecondaryYields(t *testing.T) {
 	g := NewWithT(t)

@@ -37,11 +37,28 @@ func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
 
 // For describes n to another hosted cluster hc, which is on the networks ours. ok is false if n is on none of these networks.
 func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (described derive.OtherCluster, ok bool) {
-	its := n.hostedCluster
-	described = derive.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: n.on, Serves: n.serves}
+	described = other(n.hostedCluster, hc, n.on)
+	described.Serves, described.Unserved = n.serves, !OptedIn(n.hostedCluster) && len(n.serves.Networks) == 0
 	if !slices.ContainsFunc(n.on, func(a network.Attachment) bool { return slices.ContainsFunc(ours, a.SameNetwork) }) {
 		return described, false
 	}
 	described.Wants = n.wants()
 	return described, true
+}
+
+// Unserved describes its, a hosted cluster that did not opt in, to another one, hc. on are networks of its NodePools.
+func Unserved(its, hc *hyperv1.HostedCluster, on []network.Attachment) derive.OtherCluster {
+	described := other(its, hc, on)
+	described.Unserved = true
+	return described
+}
+
+// MayUseNetworks reports whether VMs of hc, which did not opt in, may use networks of this management cluster.
+func MayUseNetworks(hc *hyperv1.HostedCluster) bool {
+	kv := hc.Spec.Platform.Kubevirt
+	return hc.DeletionTimestamp.IsZero() && (kv == nil || kv.Credentials == nil)
+}
+
+func other(its, hc *hyperv1.HostedCluster, on []network.Attachment) derive.OtherCluster {
+	return derive.OtherCluster{Name: its.Namespace + "/" + its.Name, Older: objects.Older(its, hc), SameAge: objects.SameAge(its, hc), On: on}
 }

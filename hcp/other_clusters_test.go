@@ -54,6 +54,14 @@ func TestOtherCluster(t *testing.T) {
 	g.Expect(n.Wants.Networks).To(BeEmpty(), "an invalid request wants no addresses")
 
 	_, green = two()
+	g.Expect(n.Unserved).To(BeFalse())
+	delete(green.HostedCluster.Annotations, settings.Prefix+"network")
+	n, ok = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
+	g.Expect(ok).To(BeTrue(), "its VMs use the network")
+	g.Expect(n.Unserved).To(BeTrue())
+	g.Expect(hcp.Unserved(green.HostedCluster, blue.HostedCluster, n.On)).To(Equal(n), "as the operator has it")
+
+	_, green = two()
 	green.NetworkAttachmentDefinitions = nil
 	_, ok = hcp.NewNeighbor(green, network.Plan{}).For(blue.HostedCluster, networks.All(blue, network.Plan{}))
 	g.Expect(ok).To(BeFalse(), "the layer-2 network is unknown")

@@ -30,7 +30,12 @@ func TestServicesNone(t *testing.T) {
 		}
 		return out
 	}
-	g.Expect(about()).To(HaveExactElements(HaveField("Severity", problem.SeverityInfo)))
+	hint := HaveExactElements(And(HaveField("Severity", problem.SeverityInfo), WithTransform(message, ContainSubstring("A DHCP server there must send no default route and no DNS server"))))
+	g.Expect(about()).To(hint)
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = "10.9.0.0/24"
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"services"] = "dns,proxy"
+	g.Expect(about()).To(hint)
+	delete(o.NetworkAttachmentDefinitions[1].Annotations, settings.Prefix+"cidr")
 
 	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"services"] = "none"
 	g.Expect(about()).To(BeEmpty())

@@ -6,6 +6,7 @@ package gather
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,13 +30,24 @@ import (
 )
 
 // readNeighbors reads the requests and the plans in force of the hosted clusters on w's networks. A cluster that opted
-// out or is being deleted counts as long as it has objects of oooi.
+// out or is being deleted counts as long as it has objects of oooi. Of a cluster that oooi does not serve, only the
+// HostedCluster is read.
 func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	ours := networks.All(w.Objects, w.Last)
-	candidates, err := r.ClustersOn(ctx, ours)
+	unserved := map[types.NamespacedName]derive.OtherCluster{}
+	candidates, err := r.clusters(ctx, ours, networks.Allows, func(its *hyperv1.HostedCluster, on network.Attachment) {
+		if !hcp.MayUseNetworks(its) {
+			return
+		}
+		key := client.ObjectKeyFromObject(its)
+		if others := unserved[key].On; !slices.Contains(others, on) {
+			unserved[key] = hcp.Unserved(its, w.HostedCluster, append(others, on))
+		}
+	})
 	if err != nil {
 		return err
 	}
+	w.Others = slices.AppendSeq(w.Others, maps.Values(unserved))
 	delete(candidates, client.ObjectKeyFromObject(w.HostedCluster))
 	for _, candidate := range candidates {
 		hc := &candidate.Fields.HostedCluster
@@ -64,21 +76,26 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 // NodePools or VMs of such a cluster use a NAD of the layer-2 network, or its plan in force serves it. NodePools that a
 // NAD does not allow do not count, and nothing of their clusters is read.
 func (r Reader) ClustersOn(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
-	return r.clusters(ctx, on, networks.Allows)
+	return r.clusters(ctx, on, networks.Allows, ignore)
 }
 
 // ClustersNaming returns the clusters of ClustersOn, and those that use a NAD which does not allow them now.
 func (r Reader) ClustersNaming(ctx context.Context, on []network.Attachment) (map[types.NamespacedName]lenient.HostedCluster, error) {
-	return r.clusters(ctx, on, func(nadv1.NetworkAttachmentDefinition, string) bool { return true })
+	return r.clusters(ctx, on, func(nadv1.NetworkAttachmentDefinition, string) bool { return true }, ignore)
 }
 
-func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows func(nadv1.NetworkAttachmentDefinition, string) bool) (map[types.NamespacedName]lenient.HostedCluster, error) {
+func ignore(*hyperv1.HostedCluster, network.Attachment) {}
+
+// clusters calls unserved for each cluster that is not relevant (own.Relevant), with each network of on that its NodePools
+// name.
+func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows func(nadv1.NetworkAttachmentDefinition, string) bool, unserved func(*hyperv1.HostedCluster, network.Attachment)) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	out, namespaces := map[types.NamespacedName]lenient.HostedCluster{}, map[string]bool{}
 	all, err := r.sameNetwork(ctx, on)
 	if err != nil {
 		return nil, err
 	}
-	for value, nad := range all {
+	for value, of := range all {
+		nad := of.nad
 		pools, vms, plans := &lenient.NodePoolList{}, &lenient.VirtualMachineInstanceList{}, &corev1.ConfigMapList{}
 		for _, list := range []client.ObjectList{pools, vms, plans} {
 			if err := requests.Present(r.Client.List(ctx, list, client.MatchingFields{watch.ByNetwork: value}, client.UnsafeDisableDeepCopy)); err != nil {
@@ -100,8 +117,12 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 			if !allowed(hcp.ControlPlaneNamespace(&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})) {
 				continue
 			}
-			if err := r.addCluster(ctx, out, key); err != nil {
+			hc, err := r.addCluster(ctx, out, key)
+			if err != nil {
 				return nil, err
+			}
+			if hc != nil {
+				unserved(hc, of.on)
 			}
 		}
 		for _, vm := range vms.Items {
@@ -115,7 +136,7 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 	}
 	for ns := range namespaces {
 		for _, req := range r.Clusters(ctx, client.MatchingFields{watch.ByControlPlane: ns}) {
-			if err := r.addCluster(ctx, out, req.NamespacedName); err != nil {
+			if _, err := r.addCluster(ctx, out, req.NamespacedName); err != nil {
 				return nil, err
 			}
 		}
@@ -123,22 +144,34 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 	return out, nil
 }
 
-func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]lenient.HostedCluster, key types.NamespacedName) error {
+// addCluster adds the cluster of key to all if it is relevant (own.Relevant). If not, it returns its HostedCluster, or nil
+// if that does not exist.
+func (r Reader) addCluster(ctx context.Context, all map[types.NamespacedName]lenient.HostedCluster, key types.NamespacedName) (unserved *hyperv1.HostedCluster, err error) {
 	if _, known := all[key]; known {
-		return nil
+		return nil, nil
 	}
 	hc := lenient.HostedCluster{}
-	err := r.Client.Get(ctx, key, &hc)
-	if err == nil && own.Relevant(&hc) {
+	err = r.Client.Get(ctx, key, &hc)
+	switch {
+	case err != nil:
+		return nil, requests.Present(client.IgnoreNotFound(err))
+	case own.Relevant(&hc):
 		all[key] = hc
+		return nil, nil
 	}
-	return requests.Present(client.IgnoreNotFound(err))
+	return &hc.Fields.HostedCluster, nil
+}
+
+// An indexValue has the NAD with the name of a value in index watch.ByNetwork, or nil, and the network that has the value.
+type indexValue struct {
+	nad *nadv1.NetworkAttachmentDefinition
+	on  network.Attachment
 }
 
 // sameNetwork returns the values in index watch.ByNetwork of the given networks, and of all other NADs of the same
-// layer-2 networks. Each is mapped to the NAD with that name, or to nil if there is none.
-func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]*nadv1.NetworkAttachmentDefinition, error) {
-	values := map[string]*nadv1.NetworkAttachmentDefinition{}
+// layer-2 networks.
+func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[string]indexValue, error) {
+	values := map[string]indexValue{}
 	for _, a := range on {
 		nad := lenient.NetworkAttachmentDefinition{}
 		err := r.Client.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &nad)
@@ -149,10 +182,10 @@ func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[s
 			a.Layer2 = networks.Layer2(*nad.Fields)
 		}
 		for _, value := range watch.NetworkValues(a) {
-			values[value] = nil
+			values[value] = indexValue{on: a}
 		}
 		if err == nil {
-			values[a.String()] = nad.Fields
+			values[a.String()] = indexValue{nad.Fields, a}
 		}
 		if a.Layer2 == "" {
 			continue
@@ -162,7 +195,7 @@ func (r Reader) sameNetwork(ctx context.Context, on []network.Attachment) (map[s
 			return nil, err
 		}
 		for _, nad := range list.Items {
-			values[nad.Namespace+"/"+nad.Name] = nad.Fields
+			values[nad.Namespace+"/"+nad.Name] = indexValue{nad.Fields, a}
 		}
 	}
 	return values, nil

@@ -59,7 +59,7 @@ func Allocate(s network.NetworkRequest, edges int) (Addresses, problem.Problems)
 	if gives {
 		problems = append(problems, checkReservations(s, own)...)
 	}
-	return a, append(problems, unusedSettings(s, a.dhcpRange, gives)...)
+	return a, append(problems, unusedAddresses(s, a.dhcpRange, gives)...)
 }
 
 // cidrTooSmall returns the problem that the CIDR has no room for the default addresses, or that edge-addresses has too few.

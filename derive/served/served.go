@@ -39,7 +39,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 		return n, problems // Without addresses, nothing is served.
 	}
 	in, ps := leaveTakenPlaces(n, s, in)
-	problems = append(problems, ps...)
+	problems = slices.Concat(problems, ps, dhcpSettingsUnused(in, s))
 	whole, endpoints := in, in.Endpoints
 	switch {
 	case !n.Runs(network.ServiceProxy):
@@ -65,7 +65,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 	n.DHCP = dhcpOptions(n, s, addresses.dhcpRange, in)
 	problems = append(problems, wildcardsOverSearchDomains(n, s, in)...)
 	n.DHCP.Named = named(n, whole)
-	if p, large := mtuTooLarge(n, s); large {
+	if p, large := mtuTooLarge(n, s); large && n.Runs(network.ServiceDHCP) {
 		problems = append(problems, p)
 	}
 	if p, small := rangeTooSmall(n, s, in.VMAddresses); small {

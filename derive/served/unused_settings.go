@@ -10,15 +10,15 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unusedSettings returns the problems of addresses without an effect. gives is true if edges run DHCP, from the pool r.
-func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) problem.Problems {
+// unusedAddresses returns the problems of addresses without an effect. gives is true if edges run DHCP, from the pool r.
+func unusedAddresses(s network.NetworkRequest, r network.Range, gives bool) problem.Problems {
 	var ps problem.Problems
 	if all := s.Settings.EdgeAddresses; len(all) > len(network.Roles()) {
 		args := problem.Args{"count": {strconv.Itoa(len(all))}, "addresses": {network.InOrder(all[len(network.Roles()):])}}
 		ps = append(ps, s.Problem(problem.EdgeAddressesUnused, args, network.KeyEdgeAddresses))
 	}
 	if !gives {
-		return append(ps, dhcpSettingsUnused(s)...)
+		return ps
 	}
 	whole := network.Range{First: s.CIDR.Masked().Addr(), Last: network.HostAddress(s.CIDR, -1).Next()}
 	for _, x := range sortedRanges(s.Settings.DHCPExclude) {
@@ -32,9 +32,16 @@ func unusedSettings(s network.NetworkRequest, r network.Range, gives bool) probl
 	return ps
 }
 
-// dhcpSettingsUnused returns the problem that s has settings for DHCP, which edges do not run.
-func dhcpSettingsUnused(s network.NetworkRequest) problem.Problems {
+// dhcpSettingsUnused returns the problem that s has settings for DHCP, which edges do not run. Settings that the
+// HostedCluster may have for several networks count only if edges run DHCP on none. Time servers do not count: another
+// problem names them as an option that the user's own DHCP server must send.
+func dhcpSettingsUnused(in Input, s network.NetworkRequest) problem.Problems {
+	runs := func(x network.NetworkRequest) bool { return slices.Contains(Services(x), network.ServiceDHCP) }
+	if runs(s) {
+		return nil
+	}
 	var keys []string
+	none := !slices.ContainsFunc(in.Networks, runs)
 	for _, set := range []struct {
 		key string
 		is  bool
@@ -42,6 +49,11 @@ func dhcpSettingsUnused(s network.NetworkRequest) problem.Problems {
 		{network.KeyDHCPRange, s.Settings.DHCPRange.First.IsValid()},
 		{network.KeyDHCPExclude, len(s.Settings.DHCPExclude) > 0},
 		{network.KeyReservations, len(s.Settings.Reservations) > 0},
+		{network.KeyLeaseTime, none && s.Settings.LeaseTime > 0},
+		{network.KeyMTU, none && s.Settings.MTU > 0},
+		{network.KeyDHCPRelays, none && len(s.Settings.DHCPRelays) > 0},
+		{network.KeySearchDomains, none && len(s.Settings.SearchDomains) > 0},
+		{network.KeyUnknownClients, none && s.Settings.IgnoreUnknownClients},
 	} {
 		if set.is {
 			keys = append(keys, set.key)

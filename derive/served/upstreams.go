@@ -42,6 +42,13 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 		}
 	}
 	far := network.Without(up.Servers, func(server netip.AddrPort) bool { return n.Reach().FromEdge(server.Addr()) != network.ThroughPods })
+	for _, server := range far {
+		i := slices.IndexFunc(in.Networks, func(x network.NetworkRequest) bool { return network.Inside(x.CIDR, server.Addr()) })
+		if i >= 0 {
+			args := problem.Args{"server": {server.String()}, "otherNetwork": {in.Networks[i].Attachment.String()}}
+			problems = append(problems, n.Problem(problem.UpstreamOnOtherNetwork, args, network.KeyUpstreams))
+		}
+	}
 	if len(far) > 0 && s.Gateway.IsValid() {
 		args := problem.Args{"servers": network.Texts(far), "gateway": {s.Gateway.String()}}
 		problems = append(problems, n.Problem(problem.UpstreamsNotByGateway, args, network.KeyUpstreams))

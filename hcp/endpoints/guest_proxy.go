@@ -48,7 +48,7 @@ func hostedProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []netw
 	slices.Sort(hosts)
 	for _, host := range slices.Compact(hosts) {
 		for _, s := range in.Networks {
-			if !reach.IsIsolated(s) || network.Inside(s.CIDR, services.Address(host)) || reach.AnsweredByUser(s.Settings, strings.ToLower(host)) {
+			if !reach.IsIsolated(s) || reach.OnNetworkOf(in, s, services.Address(host)) || reach.AnsweredByUser(s.Settings, strings.ToLower(host)) {
 				continue
 			}
 			return problem.Problems{s.Attachment.Problem(problem.HostedProxyUnreachable, problem.Args{"proxy": {host}},

@@ -58,6 +58,9 @@ func wantedHosts(registries []string, own reach.Set, s settings.Values) (hosts [
 		case cause == "": // Hosts of redirects are needed even if own reaches the registry itself.
 			hosts = append(append(hosts, h), furtherOf(h.Host)...)
 		case !own.Reaches(registry):
+			if reach.OnOneNetwork(own.In, registry) {
+				cause = problem.RegistryOnOneNetwork
+			}
 			cannot = append(cannot, unreachable{registry: strings.TrimPrefix(registry, imageref.PlainHTTP), cause: cause})
 		}
 	}

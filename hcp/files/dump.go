@@ -17,6 +17,7 @@ import (
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/management"
 	"github.com/cldmnky/oooi/hcp/manifest"
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/spelling"
 )
 
@@ -42,6 +43,7 @@ type Dump struct {
 	nodes          []corev1.Node
 	pods           []discoveryv1.EndpointSlice
 	plans          []corev1.ConfigMap
+	creators       nad.Creators
 	// unquoted are the objects with annotations that are not strings.
 	unquoted []manifest.Object
 	// management is what the files show about the management cluster.
@@ -67,6 +69,9 @@ func (d *Dump) kinds() []kind {
 		{"discovery.k8s.io EndpointSlice", true, addTo(&d.pods)},
 		{"v1 ConfigMap", true, addTo(&d.plans)},
 		{"v1 Node", false, addTo(&d.nodes)},
+	}
+	for name, namespaced := range nad.CreatorKinds() {
+		out = append(out, kind{name, namespaced, addTo((*[]nad.Creator)(&d.creators))})
 	}
 	for _, k := range management.Kinds() {
 		out = append(out, kind{k.Group + " " + k.Kind, false, func(object []byte) error {

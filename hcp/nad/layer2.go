@@ -37,6 +37,10 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 	return ""
 }
 
+// IsOVN reports whether a is a network of OVN-Kubernetes. It refuses a pod that names one NAD twice
+// (go-controller/pkg/util/multi_network.go, "more than one of the same NAD").
+func IsOVN(a network.Attachment) bool { return a.Kind == typeOVN }
+
 // An OVNNetwork is what a NetworkAttachmentDefinition says about a network of OVN-Kubernetes. NADs with the same Name
 // define one network. OVN-Kubernetes refuses each NAD whose other values differ from those of the first one, and then
 // no pod starts with it (syncNAD in go-controller/pkg/networkmanager/nad_controller.go, and canReconcile in

@@ -230,6 +230,9 @@ func TestEarlyAnnouncement(t *testing.T) {
 			NewWithT(t).Expect(nad.Limits(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config})).To(want)
 		})
 	}
+	for _, config := range []string{`{"type":"bridge","disableContainerInterface":true}`, `{"type":"cnv-bridge","bridge":"","vlan":7,"disableContainerInterface":true}`} {
+		NewWithT(t).Expect(*nad.CutsOff(nad.Object{Config: config})).To(And(HaveField("Cause", problem.NADBridgeNotNamed), HaveField("Severity", problem.SeverityWarning)))
+	}
 	both := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","portIsolation":true}`})
 	NewWithT(t).Expect(both).To(ConsistOf(HaveField("Cause", problem.NADPortsIsolated), HaveField("Cause", problem.NADAnnouncesEarly)))
 }

@@ -95,7 +95,8 @@ func assignsAlways(conf map[string]any) bool {
 // accepts. HyperShift asks KubeVirt for a bridge (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go). KubeVirt
 // gives the interface below the bridge another MAC than that of the VM (bridgeBindingSpec in KubeVirt's
 // pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). Unless a
-// virtual function is trusted and its spoof check is off, it drops frames from another MAC.
+// virtual function is trusted and its spoof check is off, it drops frames from another MAC. A bridge that the bridge
+// plugin creates has no uplink.
 func CutsOff(o Object) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
@@ -103,6 +104,10 @@ func CutsOff(o Object) *problem.Problem {
 	}
 	first := plugins[0]
 	switch text(first["type"]) {
+	case typeBridge, typeCNVBridge:
+		if text(valueOf(first, "bridge")) == "" { // defaultBrName in plugins/main/bridge/bridge.go
+			return o.problem(problem.NADBridgeNotNamed, problem.Args{"device": {"cni0"}})
+		}
 	case typeMacvlan:
 		return o.problem(problem.NADIsMacvlan, nil)
 	case typeSRIOV:

@@ -34,6 +34,9 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	if forbidden {
 		return network.Attachment{}, problems
 	}
+	if by, planned := o.NADCreators.Of(a); !ok && planned {
+		return a, append(problems, nad.Problem(problem.NADNotCreated, a, problem.Args{"owner": {by.Kind + " " + by.Name}}))
+	}
 	if p, mistake := misnamed(o, r); mistake {
 		return network.Attachment{}, problem.Problems{p}
 	}

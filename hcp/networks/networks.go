@@ -25,6 +25,8 @@ type merged struct {
 	listedFirst bool
 	// otherRoute holds the NodePools whose VMs have a default route on another network.
 	otherRoute []string
+	// repeating holds the NodePools that list the network more than once.
+	repeating []string
 	// without holds, for each key, the NodePools that list the network first and do not set the key.
 	without map[string][]string
 	// ofNodePools are the keys that are set on some NodePool that lists the network first.
@@ -114,7 +116,7 @@ func withAttachments(o indexed, all []merged) Requested {
 	out := Requested{Networks: []network.NetworkRequest{}}
 	for _, s := range all {
 		a, ps := attachment(o, s.NetworkRequest)
-		ps = append(s.problems, ps...)
+		ps = slices.Concat(s.problems, ps, s.listedTwice(o, a))
 		if ps.Blocking() {
 			out.Problems = append(out.Problems, s.refusing(ps)...)
 			if s.Primary {

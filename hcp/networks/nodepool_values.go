@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -17,7 +19,10 @@ const maxNamed = 10
 // merge returns the combination of two requests for the same network. Different values are a problem. The caller must
 // not use a afterwards.
 func merge(a, b merged) merged {
-	if slices.Contains(a.NodePools, b.NodePools[0]) { // the NodePool lists the network twice
+	if name := b.NodePools[0]; slices.Contains(a.NodePools, name) { // the NodePool lists the network twice
+		if !slices.Contains(a.repeating, name) {
+			a.repeating = append(a.repeating, name)
+		}
 		a.VMs += b.VMs
 		return a
 	}
@@ -26,7 +31,7 @@ func merge(a, b merged) merged {
 		out, other = b, a
 	}
 	out.NodePools = append(a.NodePools, b.NodePools...)
-	out.otherRoute = append(a.otherRoute, b.otherRoute...)
+	out.otherRoute, out.repeating = append(a.otherRoute, b.otherRoute...), a.repeating
 	if out.without = a.without; out.without == nil {
 		out.without = map[string][]string{}
 	}
@@ -60,6 +65,23 @@ func merge(a, b merged) merged {
 	own.SetNetwork(&out.NetworkRequest)
 	out.problems = problems
 	return out
+}
+
+// listedTwice returns a problem if NodePools list s more than once. a is the network with the details of its NAD. VMs then
+// have an interface for each entry (virtualMachineNetworks in HyperShift's nodepool/kubevirt/kubevirt.go).
+func (s merged) listedTwice(o indexed, a network.Attachment) problem.Problems {
+	if len(s.repeating) == 0 {
+		return nil
+	}
+	cause := problem.NADListedTwice
+	if nad.IsOVN(a) {
+		cause = problem.NADListedTwiceOVN
+	}
+	p := nad.Problem(cause, s.Attachment, problem.Args{"nodePools": s.repeating[:min(len(s.repeating), maxNamed)]})
+	if o.attached[s.Attachment] {
+		p = p.Warning()
+	}
+	return problem.Problems{p}
 }
 
 // overriding returns a problem if only some NodePools on s set the annotation key to own. The HostedCluster's value,

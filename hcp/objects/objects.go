@@ -66,6 +66,8 @@ type Objects struct {
 	// Misnamed are problems of NodePools in files. Each names a hosted cluster that is missing there, and probably
 	// means this one.
 	Misnamed problem.Problems
+	// NADCreators are the objects in files that create NADs.
+	NADCreators nad.Creators
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
 	Partial bool

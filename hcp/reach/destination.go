@@ -4,6 +4,7 @@ package reach
 
 import (
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,10 +34,40 @@ func OwnNamesOnly(s network.NetworkRequest) bool {
 	return !s.Gateway.IsValid()
 }
 
-// OnNetwork reports whether destination at is an address of a requested network.
+// OnNetwork reports whether destination at is an address of a requested network. If VMs boot from networks without a
+// gateway, all these VMs must be on a network with that address.
 func OnNetwork(in network.Request, at string) bool {
 	host, _ := HostPort(at)
-	return slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return network.Inside(s.CIDR, services.Address(host)) })
+	pools := nodePoolsAt(in, services.Address(host))
+	return len(pools) > 0 && !slices.ContainsFunc(in.Networks, func(s network.NetworkRequest) bool { return IsIsolated(s) && !hasAll(pools, s) })
+}
+
+// OnOneNetwork reports whether destination at is an address of a requested network. Other VMs may not be on it.
+func OnOneNetwork(in network.Request, at string) bool {
+	host, _ := HostPort(at)
+	return len(nodePoolsAt(in, services.Address(host))) > 0
+}
+
+// OnNetworkOf reports whether all VMs on s are on a requested network with address a.
+func OnNetworkOf(in network.Request, s network.NetworkRequest, a netip.Addr) bool {
+	return hasAll(nodePoolsAt(in, a), s)
+}
+
+// nodePoolsAt returns the NodePools whose VMs are on a requested network with address a.
+func nodePoolsAt(in network.Request, a netip.Addr) map[string]bool {
+	pools := map[string]bool{}
+	for _, s := range in.Networks {
+		if network.Inside(s.CIDR, a) {
+			for _, name := range s.NodePools {
+				pools[name] = true
+			}
+		}
+	}
+	return pools
+}
+
+func hasAll(pools map[string]bool, s network.NetworkRequest) bool {
+	return !slices.ContainsFunc(s.NodePools, func(name string) bool { return !pools[name] })
 }
 
 // AnsweredByUser reports whether annotation dns-records has a record for host, such as for a mirror on the network.

@@ -50,9 +50,9 @@ var (
 	ExclusionOutsideRange = declare("ExclusionOutsideRange", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What:   "Annotation dhcp-exclude has {range}, which is outside the DHCP range {pool} of network {network}.",
 		Effect: "The range has no effect, because VMs get only addresses in the DHCP range."})
-	DHCPSettingsUnused = declare("DHCPSettingsUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
+	DHCPSettingsUnused = declare("DHCPSettingsUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Edges do not run DHCP on network {network}, so these annotations have no effect there: {annotations}.",
-		Effect: "Your own DHCP server decides the addresses of VMs.",
+		Effect: "Your own DHCP server decides the addresses and options of VMs.",
 		Fix:    "Remove them, or add dhcp to annotation services."})
 	ClusterCIDRUnused = declare("ClusterCIDRUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation cidr of the HostedCluster ({value}) applies only to a network that VMs boot from. VMs of this cluster boot from the pod network.",
@@ -230,6 +230,10 @@ var (
 			"network or broadcast address.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set the address of a DNS server."})
+	UpstreamOnOtherNetwork = declare("UpstreamOnOtherNetwork", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {key} names {server}, which is an address of network {otherNetwork}, not of network {network}.",
+		Effect: "Edges of network {network} ask this server through the pod network. If it does not answer there, VMs do not resolve names that only it knows.",
+		Fix:    "Set annotation {key} on each NodePool, to a server on its own network."})
 	UpstreamsNotByGateway = declare("UpstreamsNotByGateway", Entry{Reason: AddressConflict, Severity: SeverityInfo,
 		What:   "Edges of network {network} ask the DNS servers {servers} through the pod network, not through gateway {gateway}.",
 		Effect: "If they can be reached only through the gateway, they do not answer.",

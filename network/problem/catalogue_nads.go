@@ -76,6 +76,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} is not in the input.",
 		Effect: "Its type, VLAN and MTU are not known.",
 		Fix:    "Add it with another -f."})
+	NADNotCreated = declare("NADNotCreated", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
+		What:   "NetworkAttachmentDefinition {nad} is not in the input. The input has {owner}, which creates it.",
+		Effect: "Its type, VLAN and MTU are not known.",
+		Fix:    "Create {owner} first. Then add the NetworkAttachmentDefinition of the management cluster with another -f."})
 	NADMisnamed = declare("NADMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input.",
 		Fix:  "Did you mean {meant}? Otherwise, add the NetworkAttachmentDefinition with another -f."})
@@ -134,6 +138,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself (ipam {ipam}).",
 		Effect: "KubeVirt would answer the DHCP requests of VMs.",
 		Fix:    "Set \"ipam\": {} in its spec.config."})
+	NADBridgeNotNamed = declare("NADBridgeNotNamed", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} names no bridge, so the plugin uses {device}. It creates this bridge on nodes that lack it.",
+		Effect: "Such a bridge has no uplink. VMs reach edges and other VMs only on their own node of the management cluster, so nodes may not become Ready.",
+		Fix:    "Set \"bridge\" in its spec.config to a bridge of the nodes that is connected to the VLAN."})
 	NADPortsIsolated = declare("NADPortsIsolated", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
 		Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",
@@ -183,6 +191,14 @@ var (
 		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes does not add the routes that edges need.",
 		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
 		Fix:    "Let gateway {gateway} masquerade these hosts, and remove annotation {key}. Or use a NetworkAttachmentDefinition of type bridge for the network."})
+	NADListedTwice = declare("NADListedTwice", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "NodePool {nodePools} names network {nad} more than once in spec.platform.kubevirt.additionalNetworks.",
+		Effect: "Each VM has several interfaces on the network, with an address and routes on each. Nodes may answer through the wrong one.",
+		Fix:    "Name the network once."})
+	NADListedTwiceOVN = declare("NADListedTwiceOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityError, Mistake: true,
+		What:   "NodePool {nodePools} names network {nad} more than once in spec.platform.kubevirt.additionalNetworks.",
+		Effect: "OVN-Kubernetes starts no pod that has one of its networks twice, so no VM starts.",
+		Fix:    "Name the network once."})
 	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
 		Effect: "VMs of NodePool {nodePools} get a second default route and DNS server there.",

@@ -88,6 +88,11 @@ var (
 		What:   "Images are pulled from an IP address ({hosts}), which clients do not send as TLS server name.",
 		Effect: "Nodes cannot pull these images.",
 		Fix:    "Give the registry a DNS name, or set annotation gateway."})
+	RegistryOnOneNetwork = declare("RegistryOnOneNetwork", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from {hosts}, an address of a network that not all nodes are on.",
+		Effect: "Nodes that boot from another network without a gateway cannot pull these images.",
+		Fix: "Name the registry's network in spec.platform.kubevirt.additionalNetworks of each NodePool, or set annotation gateway. " +
+			"Or give the registry a DNS name with an address that edges reach through the pod network."})
 	RegistryIsPlainHTTP = declare("RegistryIsPlainHTTP", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled with plain HTTP ({hosts}), which has no TLS server name.",
 		Effect: "Nodes cannot pull these images.",

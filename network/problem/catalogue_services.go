@@ -5,14 +5,17 @@ package problem
 // checkTimeSources is the fix for a clock that is not synchronized.
 const checkTimeSources = "Check the time sources of that node: chronyc sources."
 
+// otherDHCP says what a DHCP server on a network that VMs do not boot from must not do.
+const otherDHCP = "A DHCP server there must send no default route and no DNS server, or VMs may use these instead of their own."
+
 var (
 	SecondaryWithoutDHCP = declare("SecondaryWithoutDHCP", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
 		What:   "Network {network} is not served.",
-		Effect: "VMs do not boot from it, so it needs only DHCP, which annotation services leaves out.",
+		Effect: "VMs do not boot from it, so it needs only DHCP, which annotation services leaves out. " + otherDHCP,
 		Fix:    "To serve it, add dhcp to annotation services."})
 	SecondaryWithoutCIDR = declare("SecondaryWithoutCIDR", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
 		What:   "Network {network} is not served, because it has no CIDR.",
-		Effect: "VMs do not boot from it, and get addresses there from other servers, or have static ones.",
+		Effect: "VMs do not boot from it, and get addresses there from other servers, or have static ones. " + otherDHCP,
 		Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
 	SecondaryCIDRForBootOnly = declare("SecondaryCIDRForBootOnly", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
 		What:   "Network {network} is not served, because it has no CIDR.",

@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"hcp/external":            {"hcp/imageref", "hcp/ingress", "hcp/objects", "hcp/reach", "hcp/settings", "network", "network/problem"},
 	"hcp/endpoints":           {"edge/wire", "hcp/external", "hcp/imageref", "hcp/ingress", "hcp/objects", "hcp/reach", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"hcp/ingress":             {"hcp/objects", "hcp/services", "hcp/settings", "network"},
-	"hcp/files":               {"edge/wire", "hcp/lenient", "hcp/management", "hcp/manifest", "hcp/objects", "hcp/settings", "hcp/spelling", "network", "network/problem"},
+	"hcp/files":               {"edge/wire", "hcp/lenient", "hcp/management", "hcp/manifest", "hcp/nad", "hcp/objects", "hcp/settings", "hcp/spelling", "network", "network/problem"},
 	"hcp":                     {"derive", "hcp/endpoints", "hcp/ingress", "hcp/lenient", "hcp/nad", "hcp/networks", "hcp/objects", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"config/admission":        {},
 	"config/annotations":      {"config/admission", "edge/wire", "explain", "hcp/settings", "network/problem"},

@@ -215,6 +215,19 @@ func TestPlanSetLeavesWhoHasSaid(t *testing.T) {
 	g.Expect(lines[1]).To(And(ContainSubstring(`"cluster":"clusters/rt"`), Not(ContainSubstring(`"plan":null`))))
 }
 
+// TestPlanNamesUnservedClusters: a plan names a cluster without the annotation whose VMs boot from the same layer-2 network.
+func TestPlanNamesUnservedClusters(t *testing.T) {
+	g := NewWithT(t)
+	both := read(t, objects(t, "two-clusters-apart"))
+	const said = "HostedCluster clusters/green uses network clusters/vlan100, too, but oooi does not serve it."
+	stdout, _, _ := oooiPlan(t, both, "-f", "-")
+	g.Expect(stdout).NotTo(ContainSubstring(said))
+	i := strings.LastIndex(both, "hostedcluster.densityops.com/network: auto")
+	g.Expect(both[i:]).To(ContainSubstring("name: green"))
+	stdout, _, _ = oooiPlan(t, both[:i]+strings.Replace(both[i:], "network: auto", "paused: 'true'", 1), "-f", "-")
+	g.Expect(stdout).To(And(ContainSubstring("Warning NetworkShared"), ContainSubstring(said)))
+}
+
 // otherClusterOf is a file with the objects of another one, as those of a hosted cluster on networks of
 // its own.
 func otherClusterOf(t *testing.T, file string) string {

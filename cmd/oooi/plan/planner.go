@@ -103,8 +103,8 @@ func (p planner) Plans() []Planned {
 // deleting reports whether m is being deleted. If so, the operator changes nothing.
 func (m member) deleting() bool { return !m.HostedCluster.DeletionTimestamp.IsZero() }
 
-// matters reports whether the plans of other clusters on the networks of m depend on m.
-func (m member) matters() bool { return hcp.OptedIn(m.HostedCluster) || len(m.last.Networks) > 0 }
+// served reports whether oooi serves m, or has served it.
+func (m member) served() bool { return hcp.OptedIn(m.HostedCluster) || len(m.last.Networks) > 0 }
 
 func (m member) yieldsNamespaceTo(other member) bool {
 	shared := hcp.ControlPlaneNamespace(m.HostedCluster) == hcp.ControlPlaneNamespace(other.HostedCluster)
@@ -119,10 +119,10 @@ func (p planner) plan(m member) Planned {
 	facts := slices.Clone(m.problems)
 	ours := networks.All(m.Objects, m.last)
 	for _, other := range p.members {
-		if other.HostedCluster == m.HostedCluster || !other.matters() {
+		if other.HostedCluster == m.HostedCluster || !other.served() && !hcp.MayUseNetworks(other.HostedCluster) {
 			continue
 		}
-		if m.yieldsNamespaceTo(other) {
+		if other.served() && m.yieldsNamespaceTo(other) {
 			facts = append(facts, hcp.ControlPlaneShared(m.HostedCluster, other.name()))
 		}
 		if n, ok := other.neighbor.For(m.HostedCluster, ours); ok {
