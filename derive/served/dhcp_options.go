@@ -75,8 +75,8 @@ func named(n network.Network, in Input) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// givenAddresses returns addresses on any network that belong to a host: a load balancer, a source of images, and what
-// the user named, set as a server, or opened to the management cluster.
+// givenAddresses returns addresses on any network that belong to a host: a load balancer, a source of images, an
+// identity provider, and what the user named, set as a server, or opened to the management cluster.
 func givenAddresses(in Input) []netip.Addr {
 	all := slices.Clone(in.Apps.Addresses)
 	for _, e := range in.Endpoints {
@@ -88,7 +88,10 @@ func givenAddresses(in Input) []netip.Addr {
 	for _, e := range in.Access.Entries {
 		all = append(all, e.Addresses...)
 	}
-	for _, h := range in.ImageHosts {
+	for _, b := range in.Balanced {
+		all = append(all, b.Address)
+	}
+	for _, h := range slices.Concat(in.ImageHosts, in.ProviderHosts) {
 		all = append(all, h.Addr())
 	}
 	for _, s := range in.Networks {

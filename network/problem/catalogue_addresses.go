@@ -119,6 +119,10 @@ var (
 		What:   "VM {vm} already uses {address}, which would be the {role} of network {network}.",
 		Effect: "Two hosts cannot have one address.",
 		Fix:    "Set annotation edge-addresses to four free addresses, or give the VM another address."})
+	ServiceHasEdgeAddress = declare("ServiceHasEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "The load balancer of Service {service} has {address}, which is the {role} of network {network}.",
+		Effect: "Two hosts cannot have one address.",
+		Fix:    "Set annotation edge-addresses to four free addresses, or give the load balancer another address."})
 	AppsAddressIsEdge = declare("AppsAddressIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation apps-address ({address}) is an edge address of network {network}, where no ingress listens.",
 		Effect: "{name} is not resolved.",

@@ -119,7 +119,11 @@ func (p planner) plan(m member) Planned {
 	facts := slices.Clone(m.problems)
 	ours := networks.All(m.Objects, m.last)
 	for _, other := range p.members {
-		if other.HostedCluster == m.HostedCluster || !other.matters() {
+		if other.HostedCluster == m.HostedCluster {
+			continue
+		}
+		facts = append(facts, hcp.NodePortsOfOther(m.Objects, other.HostedCluster)...)
+		if !other.matters() {
 			continue
 		}
 		if m.yieldsNamespaceTo(other) {
