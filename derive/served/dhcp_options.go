@@ -82,14 +82,14 @@ func givenAddresses(in Input) []netip.Addr {
 	for _, e := range in.Endpoints {
 		all = append(all, e.LoadBalancer)
 	}
+	for _, b := range in.Balanced {
+		all = append(all, b.Address)
+	}
 	for _, s := range in.LoadBalancers {
 		all = append(all, s.Addresses...)
 	}
 	for _, e := range in.Access.Entries {
 		all = append(all, e.Addresses...)
-	}
-	for _, b := range in.Balanced {
-		all = append(all, b.Address)
 	}
 	for _, h := range slices.Concat(in.ImageHosts, in.ProviderHosts) {
 		all = append(all, h.Addr())
