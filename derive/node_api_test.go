@@ -48,9 +48,12 @@ func TestNodeAPI(t *testing.T) {
 	refused("as a VM's address", "reserved address", func(in *given) {
 		in.Networks[0].Settings.Reservations = []network.Reservation{{MAC: "02:00:00:00:00:01", Address: api}}
 	})
-	refused("as published address", "published address", func(in *given) { in.Announced = []netip.Addr{api} })
-
 	in := within("192.168.100.0/24")
+	in.Announced = []netip.Addr{api}
+	_, problems = derived(in)
+	g.Expect(problems).To(HaveExactElements(And(HaveField("Cause", problem.PublishedIsNodeAPI), HaveField("Severity", problem.SeverityError))))
+
+	in = within("192.168.100.0/24")
 	in.Networks[0].Gateway = netip.MustParseAddr("192.168.100.1")
 	in.Networks[0].Settings.NTPServers = []netip.Addr{api}
 	_, problems = derived(in)

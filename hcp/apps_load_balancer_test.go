@@ -267,21 +267,54 @@ func TestAppsLastKnownGood(t *testing.T) {
 	}
 }
 
-// TestAppsDocumentedLoadBalancer: the load balancer of the Service that users create counts as that of the copy.
+// TestAppsDocumentedLoadBalancer: names do not resolve to the load balancer of the Service that users create, because nothing answers there. No VM gets its
+// address, and nothing waits for one.
 func TestAppsDocumentedLoadBalancer(t *testing.T) {
 	g := NewWithT(t)
 	o := served(t)
 	withDocumented(&o)
-	o.Services[len(o.Services)-1].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.168.100.81"}}
-	p, _ := plan(o)
-	at := HaveExactElements(HaveField("String()", "192.168.100.81"))
-	g.Expect(p.Networks[0].DHCP.Named).To(at)
-	g.Expect(p.Networks[0].DNS.Views[0].Records).To(ContainElement(And(HaveField("Name", "*.apps.blue.example.com"), HaveField("Addresses", at))))
-	o.Services[len(o.Services)-1].Status = corev1.ServiceStatus{}
+	p, problems := plan(o)
+	o.Services[len(o.Services)-1].Status = balancedAt("192.168.100.81")
+	balanced, _ := plan(o)
+	g.Expect(balanced.Networks[0].DHCP.Named).To(HaveExactElements(HaveField("String()", "192.168.100.81")))
+	for _, x := range []network.Plan{p, balanced} {
+		n := x.Networks[0]
+		g.Expect(n.DNS.Views[0].Records).To(ContainElement(And(HaveField("Name", "*.apps.blue.example.com"), HaveField("Addresses", HaveExactElements(n.ServiceVIP)))))
+	}
 	in, _ := translated(o)
-	now, problems := after(in, p)
-	g.Expect(now).To(Equal(p))
-	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.LastGoodEndpoint)))
+	g.Expect(in.Waiting).To(BeEmpty())
+	g.Expect(problems).NotTo(ContainElement(HaveField("Reason", problem.WaitingForEndpoint)))
+}
+
+func balancedAt(address string) corev1.ServiceStatus {
+	return corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: address}}}}
+}
+
+// TestServiceHasEdgeAddress: a load balancer of the control plane with an address of edges prevents a plan, or is a Warning if edges run there. A name at which
+// HyperShift publishes does not matter.
+func TestServiceHasEdgeAddress(t *testing.T) {
+	for address, role := range map[string]string{"192.168.100.2": "next-hop VIP", "192.168.100.3": "service VIP", "192.168.100.5": "edge 2 address", "192.168.100.80": "", "10.240.0.3": ""} {
+		g := NewWithT(t)
+		o := served(t)
+		last, _ := plan(o)
+		o.HostedCluster.Status.ControlPlaneEndpoint.Host = "api.blue.example.com"
+		for i := range o.Services {
+			if o.Services[i].Name == network.APIService {
+				o.Services[i].Status = balancedAt(address)
+			}
+		}
+		of := func(last network.Plan) problem.Problems {
+			r, f := hcp.Translate(o, last)
+			_, ps := after(given{r, f}, last)
+			return causesOf(ps, problem.ServiceHasEdgeAddress)
+		}
+		if role == "" {
+			g.Expect(of(network.Plan{})).To(BeEmpty())
+			continue
+		}
+		g.Expect(of(network.Plan{})).To(HaveExactElements(And(HaveField("Severity", problem.SeverityError), WithTransform(message, And(ContainSubstring(role), ContainSubstring("Service kube-apiserver has "+address))))))
+		g.Expect(of(last)).To(HaveExactElements(HaveField("Severity", problem.SeverityWarning)))
+	}
 }
 
 // TestAppsLoadBalancerWithoutAddress: an address that is missing for a moment moves no connection, and no VM gets the address. The address
@@ -299,6 +332,9 @@ func TestAppsLoadBalancerWithoutAddress(t *testing.T) {
 	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.LastGoodEndpoint), WithTransform(message, ContainSubstring("the load balancer of *.apps.blue.example.com")))))
 	now, problems = derived(in)
 	g.Expect(now.Networks[0].DHCP.Named).To(BeEmpty(), "it has none yet")
+	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.IngressLoadBalancerPending), HaveField("Severity", problem.SeverityWarning))))
+	_, facts := hcp.Translate(o, last)
+	g.Expect(facts.Problems).NotTo(ContainElement(HaveField("Cause", problem.IngressLoadBalancerPending)), "it had one")
 	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.LastGoodEndpoint)))
 
 	svc.Name = "a0b0"

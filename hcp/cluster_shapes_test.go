@@ -106,7 +106,7 @@ func TestIngressWithoutAnOpenPort(t *testing.T) {
 	passes := func(o *hcp.Objects) { passthrough(o, false) }
 	passed := func(o *hcp.Objects) { passthrough(o, true) }
 	address := func(o *hcp.Objects) { annotate(o, "apps-address", "192.168.100.6") }
-	copied := func(o *hcp.Objects) { withRouter(o, "") }
+	copied := func(o *hcp.Objects) { withRouter(o, "10.240.0.201") }
 	onNodes := func(https int32) func(*hcp.Objects) { return func(o *hcp.Objects) { hostNetwork(o, https) } }
 	api := func(port int32) func(*hcp.Objects) {
 		return func(o *hcp.Objects) {

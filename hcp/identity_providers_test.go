@@ -26,6 +26,8 @@ func TestProvidersByName(t *testing.T) {
 		"a gateway, and a provider in allowed-hosts":                       {given: []change{openID(keycloak), gateway, alone, annotated(network.KeyAllowedHosts, "auto,keycloak.corp.example")}},
 		"a gateway, and a provider at an address":                          {given: []change{openID("https://10.20.0.5"), gateway, alone}},
 		"a gateway, and a provider, and other DNS servers":                 {given: []change{openID(keycloak), gateway}},
+		"a gateway, and a provider with a published name":                  {given: []change{openID("https://oauth-clusters-blue.apps.mgmt.example.com:8443"), gateway}, want: []string{login + "oauth-clusters-blue.apps.mgmt.example.com:8443"}},
+		"a gateway, and LDAP with a name of the ingress":                   {given: []change{ldap("ldaps://ldap.apps.blue.example.com"), gateway}, want: []string{login + "ldap.apps.blue.example.com:636"}},
 		"a provider, and a DNS server on the network":                      {given: []change{openID(keycloak), annotated(network.KeyUpstreams, "192.168.100.53")}, want: []string{"Info HostUnreachable keycloak.corp.example"}},
 		"LDAP, and a DNS server on the network":                            {given: []change{ldap("ldaps://ldap.corp.example"), annotated(network.KeyUpstreams, "192.168.100.53")}, want: []string{"Info HostUnreachable ldap.corp.example:636"}},
 		"a provider at an address, and a DNS server on the network":        {given: []change{openID("https://10.20.0.5"), annotated(network.KeyUpstreams, "192.168.100.53")}, want: []string{login + "10.20.0.5"}},

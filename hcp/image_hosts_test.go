@@ -8,9 +8,12 @@ import (
 	. "github.com/onsi/gomega"
 	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -22,7 +25,9 @@ func TestImagesFromAddresses(t *testing.T) {
 			o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPProxy: at, HTTPSProxy: at, NoProxy: controlPlane}}
 		}
 	}
+	const oauth = "oauth-clusters-blue.apps.mgmt.example.com"
 	gateway := annotated("gateway", "192.168.100.1")
+	router := func(o *hcp.Objects) { withRouter(o, "10.240.0.201") }
 	squid := func(o *hcp.Objects) {
 		s := *o.Services[0].DeepCopy()
 		s.Name, s.Annotations, s.Spec.Ports[0].Port = "squid", map[string]string{settings.Prefix + "publish": "proxy.corp.example:3128"}, 3128
@@ -49,6 +54,16 @@ func TestImagesFromAddresses(t *testing.T) {
 		"a registry at the published API":          {[]change{release("10.240.0.200:5000/r:1")}, problem.ImagesFromEdge, "10.240.0.200:5000"},
 		"a registry among Services, and a gateway": {[]change{gateway, release("172.31.4.4:5000/r:1")}, problem.ImagesInHostedCluster, "172.31.4.4:5000"},
 		"a proxy that edges publish at the VIP":    {[]change{squid, proxy("http://192.168.100.3:3128")}, "", ""},
+
+		"a registry with a published name, and a gateway":       {[]change{gateway, release(oauth + ":5000/r:1")}, problem.ImagesFromEdge, oauth + ":5000"},
+		"a proxy with a published name, and a gateway":          {[]change{gateway, proxy("http://" + oauth + ":3128")}, problem.ImagesFromEdge, oauth + ":3128"},
+		"a registry below *.apps, and a gateway":                {[]change{gateway, router, release("m.apps.blue.example.com:5000/r:1")}, problem.ImagesFromEdge, "m.apps.blue.example.com:5000"},
+		"the same, and a record of the user":                    {[]change{gateway, router, release("m.apps.blue.example.com:5000/r:1"), annotated("dns-records", "m.apps.blue.example.com=10.9.9.9")}, "", ""},
+		"the same, and the ingress has a load balancer":         {[]change{gateway, func(o *hcp.Objects) { withRouter(o, "192.168.100.80") }, release("m.apps.blue.example.com:5000/r:1")}, "", ""},
+		"the same, and edges serve no names":                    {[]change{gateway, router, release("m.apps.blue.example.com:5000/r:1"), annotated("services", "dhcp,proxy,ntp")}, "", ""},
+		"a registry with a published name, published there too": {[]change{gateway, squid, release("proxy.corp.example:3128/r:1")}, "", ""},
+		"a registry with a published name, and it is allowed":   {[]change{gateway, release(oauth + ":5000/r:1"), annotated("allowed-hosts", "auto,"+oauth+":5000")}, "", ""},
+		"a registry at what nodes have, and a gateway":          {[]change{gateway, release("172.20.0.1:5000/r:1")}, problem.ImagesInHostedCluster, "172.20.0.1:5000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -70,8 +85,10 @@ func TestImagesFromAddresses(t *testing.T) {
 	}
 	o := served(t)
 	proxy("http://192.168.100.77:3128")(&o)
+	openID("https://192.168.100.78")(&o)
+	o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "router"}, Status: balancedAt("192.168.100.79")})
 	p, _ := plan(o)
-	NewWithT(t).Expect(p.Networks[0].DHCP.Named).To(ContainElement(netip.MustParseAddr("192.168.100.77")))
+	NewWithT(t).Expect(network.Texts(p.Networks[0].DHCP.Named)).To(Equal([]string{"192.168.100.77", "192.168.100.78", "192.168.100.79"}))
 }
 
 // TestImageNamesBehindGateway: nodes that have a gateway reach registries themselves, and need a DNS server that knows them.

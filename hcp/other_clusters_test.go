@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/derive"
@@ -90,6 +91,26 @@ func TestRenderBesideADump(t *testing.T) {
 	request, facts = hcp.Translate(green, network.Plan{})
 	g.Expect(derive.Derive(request, facts, network.Plan{}, []derive.OtherCluster{ofBlue}).Problems).To(
 		ContainElement(HaveField("Cause", problem.SharedAddresses)))
+}
+
+// TestNodePortsOfOther: only one cluster can have a node port, on any network. A cluster whose Service has it keeps it.
+func TestNodePortsOfOther(t *testing.T) {
+	g := NewWithT(t)
+	at := func(name string, service hyperv1.ServiceType, port int32) hcp.Objects {
+		o := served(t)
+		o.HostedCluster.Name = name
+		o.HostedCluster.Spec.Services = []hyperv1.ServicePublishingStrategyMapping{{Service: service, ServicePublishingStrategy: hyperv1.ServicePublishingStrategy{
+			Type: hyperv1.NodePort, NodePort: &hyperv1.NodePortPublishingStrategy{Address: "10.240.0.7", Port: port}}}}
+		return o
+	}
+	blue, green := at("blue", hyperv1.APIServer, 30643), at("green", hyperv1.Ignition, 30643)
+	g.Expect(hcp.NodePortsOfOther(blue, green.HostedCluster)).To(HaveExactElements(And(HaveField("Cause", problem.NodePortRepeated),
+		HaveField("Args", Equal(problem.Args{"port": {"30643"}, "services": {"APIServer", "Ignition of HostedCluster clusters/green"}})))))
+	g.Expect(hcp.NodePortsOfOther(blue, at("green", hyperv1.Ignition, 30644).HostedCluster)).To(BeEmpty())
+	g.Expect(hcp.NodePortsOfOther(blue, at("green", hyperv1.Ignition, 0).HostedCluster)).To(BeEmpty())
+	blue.Services[0].Spec.Ports[0].NodePort = 30643
+	g.Expect(hcp.NodePortsOfOther(blue, green.HostedCluster)).To(BeEmpty())
+	g.Expect(hcp.NodePortsOfOther(green, blue.HostedCluster)).To(HaveLen(1))
 }
 
 // TestVMAddresses checks that interfaces which only the guest agent reports are ignored.

@@ -45,12 +45,13 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 			if host := m.Route.Hostname; host != strings.ToLower(host) && isPublished(m.Service) { // library-go, pkg/route/validation
 				add(problem.RouteHostCapital, problem.Args{"service": {string(m.Service)}, "host": {host}})
 			}
-		case m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0 && isPublished(m.Service):
-			port := strconv.Itoa(int(m.NodePort.Port))
-			ports[port] = append(ports[port], string(m.Service))
-			if !hasNodePort(o.Services, m.NodePort.Port) && (m.NodePort.Port < 30000 || m.NodePort.Port > 32767) {
-				add(problem.NodePortOutOfRange, problem.Args{"service": {string(m.Service)}, "port": {port}})
-			}
+		}
+	}
+	for _, at := range fixedNodePorts(hc) {
+		port := strconv.Itoa(int(at.port))
+		ports[port] = append(ports[port], at.service)
+		if !hasNodePort(o.Services, at.port) && (at.port < 30000 || at.port > 32767) {
+			add(problem.NodePortOutOfRange, problem.Args{"service": {at.service}, "port": {port}})
 		}
 	}
 	for _, s := range published {
@@ -68,6 +69,38 @@ func refusedServices(o objects.Objects) (ps problem.Problems) {
 	repeated(problem.PublishedHostRepeated, "host", hosts)
 	repeated(problem.NodePortRepeated, "port", ports)
 	return append(ps, refusedPortRange(hc)...)
+}
+
+// A fixedNodePort is a node port that spec.services sets for a service.
+type fixedNodePort struct {
+	service string
+	port    int32
+}
+
+// fixedNodePorts returns the node ports in spec.services of hc at which HyperShift publishes services. The list has at most 6 entries.
+func fixedNodePorts(hc *hyperv1.HostedCluster) (out []fixedNodePort) {
+	published := objects.PublishedServices(hc)
+	for _, m := range hc.Spec.Services {
+		is := func(s network.PublishedService) bool { return s.Type == string(m.Service) }
+		if m.Type == hyperv1.NodePort && m.NodePort != nil && m.NodePort.Port != 0 && slices.ContainsFunc(published, is) {
+			out = append(out, fixedNodePort{string(m.Service), m.NodePort.Port})
+		}
+	}
+	return out
+}
+
+// NodePortsOfOther returns a problem for each node port that both o's cluster and another one set, unless a Service of o has
+// it. Only one cluster can have it, whatever networks they use.
+func NodePortsOfOther(o objects.Objects, other *hyperv1.HostedCluster) (ps problem.Problems) {
+	theirs := fixedNodePorts(other)
+	for _, at := range fixedNodePorts(o.HostedCluster) {
+		i := slices.IndexFunc(theirs, func(x fixedNodePort) bool { return x.port == at.port })
+		if i >= 0 && !hasNodePort(o.Services, at.port) {
+			services := problem.Values{at.service, theirs[i].service + " of HostedCluster " + other.Namespace + "/" + other.Name}
+			ps = append(ps, problem.New(problem.NodePortRepeated, problem.Subject{}, problem.Args{"services": services, "port": {strconv.Itoa(int(at.port))}}, "spec.services"))
+		}
+	}
+	return ps
 }
 
 // refusedPortRange returns a problem if the NodePort range of the Services of hc is invalid, or lacks the node port of

@@ -158,10 +158,13 @@ func TestRegistriesInManagementCluster(t *testing.T) {
 }
 
 // virtual returns a change: the ingress of the management cluster has these virtual IPs.
-func virtual(addresses ...any) change {
+func virtual(addresses ...any) change { return virtualOf("", addresses...) }
+
+// virtualOf is like virtual, for a management cluster whose API server has a URL.
+func virtualOf(api string, addresses ...any) change {
 	return func(o *hcp.Objects) {
 		kind := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}
-		o.Management.Networks = management.Networks(kind, map[string]any{"status": map[string]any{"platformStatus": map[string]any{"baremetal": map[string]any{"apiServerInternalIPs": []any{"10.240.0.5"}, "ingressIPs": addresses}}}})
+		o.Management.Networks = management.Networks(kind, map[string]any{"status": map[string]any{"apiServerURL": api, "platformStatus": map[string]any{"baremetal": map[string]any{"apiServerInternalIPs": []any{"10.240.0.5"}, "ingressIPs": addresses}}}})
 	}
 }
 
@@ -170,7 +173,8 @@ func permitted(prefix string) change {
 	return func(o *hcp.Objects) { o.Permissions.Destinations = []netip.Prefix{netip.MustParsePrefix(prefix)} }
 }
 
-// TestRegistryBehindManagementIngress: edges do not dial the virtual IP of the management cluster's ingress. Routes show the domain of this ingress.
+// TestRegistryBehindManagementIngress: edges do not dial the virtual IP of the management cluster's ingress. Routes show the domain of this
+// ingress, and so does the name of the API server.
 func TestRegistryBehindManagementIngress(t *testing.T) {
 	const host = "quay.apps.mgmt.example.com"
 	known, of := virtual("10.240.0.6"), release(host+"/ocp/release:4.20")
@@ -191,6 +195,8 @@ func TestRegistryBehindManagementIngress(t *testing.T) {
 		"a proxy of the management cluster": {[]change{known, of, func(o *hcp.Objects) { o.Proxy.HTTPSProxy = "http://proxy.example.com:3128" }}, ""},
 		"a gateway":                         {[]change{known, of, annotated("gateway", "192.168.100.1")}, ""},
 		"Routes with hosts of the user":     {[]change{known, of, local}, ""},
+		"its API server, and such Routes":   {[]change{virtualOf("https://api.mgmt.example.com:6443", "10.240.0.6"), of, local}, host},
+		"another API server, and such":      {[]change{virtualOf("https://api.other.example.com:6443", "10.240.0.6"), of, local}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ps := plan(reaching(t, c.given...))

@@ -38,7 +38,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	f.NodeAPI = nodeAPI(o.HostedCluster)
 	reach := endpoints.Of(o, r, set, last, f.NodeAPI)
 	f.Endpoints, f.Waiting, f.LoadBalancers, f.Announced = reach.Endpoints, reach.Waiting, reach.LoadBalancers, reach.Announced
-	f.ImageHosts, f.ProviderHosts = reach.ImageHosts, reach.ProviderHosts
+	f.Balanced, f.ImageHosts, f.ProviderHosts = reach.Balanced, reach.ImageHosts, reach.ProviderHosts
 	r.Apps, r.FurtherApps, r.Access = reach.Apps, reach.FurtherApps, access(o.HostedCluster, set)
 	f.Reserved = o.Management.Reserved(o.Nodes, o.Pods, f.Endpoints)
 	f.InHostedCluster = hostedNetworks(o.HostedCluster, o.JoinSubnet)

@@ -47,8 +47,16 @@ type Facts struct {
 	// LoadBalancers are the Services of the control plane namespace that stand for Services of the
 	// hosted cluster.
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty"`
+	// Balanced are the addresses on the networks that load balancers of other Services there have. Sorted.
+	Balanced []ServiceAddress `json:"balanced,omitempty"`
 	// Problems were found while the objects were read, such as an invalid value or an endpoint that is not published yet.
 	Problems problem.Problems `json:"problems,omitempty"`
+}
+
+// A ServiceAddress is an address of a Service's load balancer.
+type ServiceAddress struct {
+	Service string     `json:"service"`
+	Address netip.Addr `json:"address"`
 }
 
 // A ReservedDestination is an address or CIDR that edges never dial for VMs. If a network has the same addresses, the
@@ -61,6 +69,8 @@ type ReservedDestination struct {
 	OfServices bool `json:"-"`
 	// OfIngress is true for a virtual IP of the management cluster's ingress.
 	OfIngress bool `json:"-"`
+	// Domain is the ingress domain behind a virtual IP of the ingress, in lower case, or empty.
+	Domain string `json:"-"`
 	// Node is true for the address of a management node, which HyperShift may publish.
 	Node bool `json:"node,omitempty"`
 	// Required is true if edges or nodes must reach it, so that no network may have the same

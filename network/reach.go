@@ -20,7 +20,7 @@ const (
 	AtEdges Way = "edges"
 	// ThroughGateway: the gateway that the user set forwards to the address.
 	ThroughGateway Way = "gateway"
-	// InCluster: the address is inside the hosted cluster, and its nodes route to it.
+	// InCluster: the address is inside the hosted cluster, and its nodes route to it, or have it themselves.
 	InCluster Way = "cluster"
 	// Unknown: the VMs are also on networks whose addresses are unknown, and may reach the address there.
 	Unknown Way = "unknown"
@@ -60,8 +60,10 @@ func (n Network) Reach() Reach {
 // Blocks of NoDestinations are unreachable, except the single addresses at which a cloud answers.
 func (r Reach) FromVM(a netip.Addr) Way {
 	switch {
-	case !a.Is4() || special(a) || a == r.NodeAPI:
+	case !a.Is4() || special(a):
 		return Unreachable
+	case a == r.NodeAPI:
+		return InCluster
 	case slices.Contains(r.Held, a):
 		return AtEdges
 	case r.CIDR.Contains(a):

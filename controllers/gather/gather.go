@@ -58,7 +58,8 @@ type World struct {
 	Last network.Plan
 	// LastText is Last as it is stored.
 	LastText string
-	// Unread has a problem for each plan in force, of this cluster or of a neighbor, that cannot be read.
+	// Unread has a problem for each plan in force, of this cluster or of a neighbor, that cannot be read. It also has one for
+	// each node port that a neighbor sets, too.
 	Unread problem.Problems
 	// Others are the other hosted clusters on its networks, sorted by name.
 	Others []derive.OtherCluster

@@ -65,7 +65,7 @@ func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 		}
 		if n, ok := hcp.NewNeighbor(o, serves).For(w.HostedCluster, ours); ok {
 			w.Others = append(w.Others, n)
-			w.Unread = append(w.Unread, unread...)
+			w.Unread = slices.Concat(w.Unread, unread, hcp.NodePortsOfOther(w.Objects, hc))
 		}
 	}
 	slices.SortFunc(w.Others, func(a, b derive.OtherCluster) int { return strings.Compare(a.Name, b.Name) })

@@ -82,6 +82,9 @@ func givenAddresses(in Input) []netip.Addr {
 	for _, e := range in.Endpoints {
 		all = append(all, e.LoadBalancer)
 	}
+	for _, b := range in.Balanced {
+		all = append(all, b.Address)
+	}
 	for _, s := range in.LoadBalancers {
 		all = append(all, s.Addresses...)
 	}

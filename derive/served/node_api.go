@@ -20,7 +20,9 @@ func checkNodeAPI(n network.Network, s network.NetworkRequest, held []netip.Addr
 		}
 	}
 	for _, a := range held {
-		is(a, "published address", network.KeyPublishing)
+		if a == api {
+			ps = append(ps, problem.New(problem.PublishedIsNodeAPI, problem.Subject{}, problem.Args{"address": {a.String()}}, network.KeyPublishing))
+		}
 	}
 	if !api.IsValid() || !n.CIDR.Contains(api) {
 		return ps

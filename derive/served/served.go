@@ -50,6 +50,7 @@ func Network(in Input, s network.NetworkRequest) (network.Network, problem.Probl
 		problems = append(problems, ps...)
 	}
 	problems = append(problems, loadBalancerIsEdge(n, s, endpoints)...)
+	problems = append(problems, serviceHasEdgeAddress(n, in)...)
 	n.DNS.Upstreams.Mode = network.UpstreamNone
 	n.ClientNetworks, ps = clientNetworks(n, s, in)
 	problems = append(problems, ps...)
@@ -103,6 +104,23 @@ func loadBalancerIsEdge(n network.Network, s network.NetworkRequest, endpoints [
 		if n.Primary && e.Port == network.PortHTTPS && len(e.Hosts) > 0 && slices.Contains(n.HeldAddresses(), e.LoadBalancer) {
 			ps = append(ps, LoadBalancerInUse(s, e, "an edge"))
 		}
+	}
+	return ps
+}
+
+// serviceHasEdgeAddress returns a problem for each load balancer of the control plane with an address of n's edges. It is a
+// Warning if edges run there: they keep the address.
+func serviceHasEdgeAddress(n network.Network, in Input) (ps problem.Problems) {
+	for _, b := range in.Balanced {
+		has := func(x network.Network) bool { return x.Name == n.Name && slices.Contains(x.HeldAddresses(), b.Address) }
+		if !has(n) {
+			continue
+		}
+		p := n.Problem(problem.ServiceHasEdgeAddress, problem.Args{"service": {b.Service}, "role": {n.RoleOf(b.Address)}, "address": {b.Address.String()}}, network.KeyEdgeAddresses)
+		if slices.ContainsFunc(in.Retained, has) {
+			p = p.Warning()
+		}
+		ps = append(ps, p)
 	}
 	return ps
 }

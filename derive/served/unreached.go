@@ -191,8 +191,12 @@ func (in Input) reached(r network.Reach, a netip.Addr) bool {
 	return way != network.Unreachable && (way != network.InCluster || in.inHostedCluster(a).OfServices)
 }
 
-// inHostedCluster returns the network inside the hosted cluster that contains a, or the zero value.
+// inHostedCluster returns the network inside the hosted cluster that contains a, the address that each node has itself,
+// or the zero value.
 func (in Input) inHostedCluster(a netip.Addr) network.ReservedDestination {
+	if a == in.NodeAPI && a.IsValid() {
+		return network.ReservedDestination{What: "the API server's address on each node", Prefix: network.Host(a)}
+	}
 	i := slices.IndexFunc(in.InHostedCluster, func(r network.ReservedDestination) bool { return r.Prefix.Contains(a) })
 	if i < 0 {
 		return network.ReservedDestination{}

@@ -1,7 +1,7 @@
 // This file decides the address or the backend of *.apps of the hosted cluster, and what prevents VMs from using it. An
 // address that the user sets comes first: annotation apps-address, or a record in dns-records. The backends of package
-// ingress come next. If one of their Services has a load balancer with an address on the network, names resolve to that
-// address. A cluster without the ingress capability has no *.apps, and no problem is reported.
+// ingress come next. If the copy of router-default has a load balancer with an address on the network, names resolve to
+// that address. A cluster without the ingress capability has no *.apps, and no problem is reported.
 
 package endpoints
 
@@ -67,6 +67,9 @@ func apps(o objects.Objects, in network.Request, s settings.Values, last network
 		}
 		if i.Pending {
 			r.Waiting = append(r.Waiting, e.Name)
+			if had := func(x network.Endpoint) bool { return isCopy(x) && x.LoadBalancer.IsValid() }; !slices.ContainsFunc(last.Endpoints, had) {
+				r.Problems = append(r.Problems, problem.New(problem.IngressLoadBalancerPending, endpoint(e.Name), problem.Args{"name": e.Hosts}))
+			}
 		}
 		nodePort := func(p problem.Problem) bool { return ingress.HasPassthrough(o) && p.Cause != problem.IngressWantsPROXY }
 		if fault := ingressClosed(o, in, e); fault != nil && ingress.Router(o).HTTPS == (network.Backend{}) && !nodePort(*fault) {

@@ -23,6 +23,7 @@ import (
 // and nothing is published for them. last is the plan in force, and nodeAPI is Facts.NodeAPI.
 func Of(o objects.Objects, in network.Request, s settings.Values, last network.Plan, nodeAPI netip.Addr) Reachable {
 	var r Reachable
+	own := reach.Set{In: in}
 	if usesNetworks(in) {
 		for _, x := range []Reachable{publishedEndpoints(o), publications(o), apps(o, in, s, last)} {
 			r.Endpoints, r.Waiting = append(r.Endpoints, x.Endpoints...), append(r.Waiting, x.Waiting...)
@@ -32,15 +33,17 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 			}
 		}
 		r = withoutPublishedApps(r)
-		own := reachOf(o.HostedCluster, in, s.Records, r)
-		r.ImageHosts, r.ProviderHosts = external.ImageHosts(o, own), providerHosts(o.HostedCluster, own)
+		own = reachOf(o.HostedCluster, in, s.Records, r)
+		images, providers := external.ImageHosts(o, own), providerHosts(o.HostedCluster, own)
+		r.ImageHosts, r.ProviderHosts = own.AddressesOf(images), own.AddressesOf(providers)
 		outside, problems := external.Of(o, in, s, own)
 		dialed := network.Without(outside, func(e network.Endpoint) bool { return external.Refused(o, e) })
-		r.Endpoints, r.Problems = append(r.Endpoints, outside...), slices.Concat(r.Problems, problems, dialedFromNodes(o, own.With(dialed)))
+		r.Endpoints, r.Problems = append(r.Endpoints, outside...), slices.Concat(r.Problems, problems, dialedFromNodes(o, own.With(dialed)), namesOfEdges(own.With(dialed), images, providers))
 		r.LoadBalancers, r.Announced = services.LoadBalancers(o.Services, o.Slices), announcedAddresses(o.HostedCluster)
+		r.Balanced = services.Balanced(o.Services, in)
 	}
 	slices.Sort(r.Waiting)
-	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints), throughProxy(o.HostedCluster, in, r.Endpoints, nodeAPI))
+	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints), issuersOnNetwork(o.HostedCluster, own), throughProxy(o.HostedCluster, in, r.Endpoints, nodeAPI))
 	return r
 }
 
@@ -80,6 +83,8 @@ type Reachable struct {
 	LoadBalancers []network.LoadBalancer
 	// Announced are the addresses in spec.services.
 	Announced []netip.Addr
+	// Balanced becomes network.Facts.Balanced.
+	Balanced []network.ServiceAddress
 	// ImageHosts and ProviderHosts become the fields of the same names in network.Facts.
 	ImageHosts, ProviderHosts []netip.AddrPort
 }

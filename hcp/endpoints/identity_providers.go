@@ -76,7 +76,11 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		case !external.AllPermitted(o, hosts):
 			cause = problem.IdentityProviderNotPermitted
 		}
-		found := problem.New(cause, problem.Subject{}, problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts)}, network.KeyAllowedHosts)
+		args := problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts), "by": {"The hosted control plane"}, "logins": {"logins with it"}}
+		if objects.UsesOIDC(o.HostedCluster) {
+			args["by"], args["logins"] = problem.Values{"The console"}, problem.Values{"logins to the console"}
+		}
+		found := problem.New(cause, problem.Subject{}, args, network.KeyAllowedHosts)
 		if nodes.AsksNetwork() && !slices.ContainsFunc(hosts, reach.IsAddress) {
 			found.Severity = problem.SeverityInfo
 		}
@@ -99,36 +103,65 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 	return ps
 }
 
-// issuersOnNetwork returns a problem for each OIDC provider at an address of a network without a gateway. The hosted API
-// server reads the keys of the provider itself: its AuthenticationConfiguration has no egressSelectorType (v2/kas/auth.go).
-func issuersOnNetwork(hc *hyperv1.HostedCluster, in network.Request) (ps problem.Problems) {
+// issuersOnNetwork returns a problem for each OIDC provider at an address of a network without a gateway, which may be that of
+// the ingress. The hosted API server reads the keys of the provider itself: its AuthenticationConfiguration has no
+// egressSelectorType (v2/kas/auth.go).
+func issuersOnNetwork(hc *hyperv1.HostedCluster, nodes reach.Set) (ps problem.Problems) {
 	if !objects.UsesOIDC(hc) {
 		return nil
 	}
 	for _, p := range hc.Spec.Configuration.Authentication.OIDCProviders {
 		for _, at := range hostsOf(p.Issuer.URL) {
 			host, _ := reach.HostPort(at)
-			i := slices.IndexFunc(in.Networks, func(s network.NetworkRequest) bool {
+			addresses := slices.Concat(nodes.RecordOf(host).Addresses, []netip.Addr{services.Address(host)})
+			for _, e := range nodes.Endpoints {
+				if reach.HasHost(e, host) {
+					addresses = append(addresses, e.LoadBalancer)
+				}
+			}
+			i := slices.IndexFunc(nodes.In.Networks, func(s network.NetworkRequest) bool {
 				within := func(a netip.Addr) bool { return network.Inside(s.CIDR, a) }
 				record := reach.Set{Records: s.Settings.Records}.RecordOf(host)
-				return !s.Gateway.IsValid() && (within(services.Address(host)) || slices.ContainsFunc(record.Addresses, within))
+				return !s.Gateway.IsValid() && slices.ContainsFunc(slices.Concat(addresses, record.Addresses), within)
 			})
 			if i >= 0 {
 				args := problem.Args{"provider": {p.Name}, "hosts": reach.WithoutScheme([]string{at})}
-				ps = append(ps, in.Networks[i].Attachment.Problem(problem.OIDCProviderOnNetwork, args, "spec.configuration.authentication"))
+				ps = append(ps, nodes.In.Networks[i].Attachment.Problem(problem.OIDCProviderOnNetwork, args, "spec.configuration.authentication"))
 			}
 		}
 	}
 	return ps
 }
 
-func providerHosts(hc *hyperv1.HostedCluster, r reach.Set) []netip.AddrPort {
-	var all []string
+// namesOfEdges returns problems for images and providers with names that edges resolve to their own address, at ports that
+// edges do not forward. On a network without a gateway, other problems report that nodes do not reach them.
+func namesOfEdges(nodes reach.Set, images, providers []string) (ps problem.Problems) {
+	named := func(all []string) []string {
+		all = reach.WithoutScheme(network.Without(all, func(at string) bool { return !nodes.AtEdges(at) }))
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	for _, s := range nodes.In.Networks {
+		if !s.Primary || !s.Gateway.IsValid() || !s.Settings.Selects(network.ServiceDNS) || !s.Settings.Selects(network.ServiceProxy) {
+			continue
+		}
+		if hosts := named(images); len(hosts) > 0 {
+			ps = append(ps, s.Attachment.Problem(problem.ImagesFromEdge, problem.Args{"hosts": hosts}, "spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
+		}
+		if hosts := named(providers); len(hosts) > 0 {
+			ps = append(ps, s.Attachment.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": hosts}, "spec.configuration.oauth"))
+		}
+	}
+	return ps
+}
+
+// providerHosts returns the destinations that nodes dial for identity providers, without those for which they use an HTTP proxy.
+func providerHosts(hc *hyperv1.HostedCluster, r reach.Set) (all []string) {
 	r.Proxy = reach.ProxyOf(hc)
 	for _, p := range identityProviders(hc) {
 		all = append(all, network.Without(p.hosts, func(at string) bool { return !p.ldap && r.Proxied(at) })...)
 	}
-	return r.AddressesOf(all)
+	return all
 }
 
 // ofCloud reports whether the host of destination at belongs to a cloud. The OAuth server dials such a host itself

@@ -76,13 +76,13 @@ func dialedForImages(o objects.Objects, own reach.Set) (out []string) {
 	return out
 }
 
-// ImageHosts returns the addresses of registries and HTTP proxies that nodes dial, sorted.
-func ImageHosts(o objects.Objects, own reach.Set) []netip.AddrPort {
+// ImageHosts returns the registries and HTTP proxies that nodes dial, as destinations.
+func ImageHosts(o objects.Objects, own reach.Set) []string {
 	all := dialedForImages(o, own)
 	for _, proxy := range reach.Proxies(o.HostedCluster) {
 		all = append(all, reach.Dialed(proxy))
 	}
-	return own.AddressesOf(all)
+	return all
 }
 
 // namesUnresolved returns a problem for each network in reach.Set.OwnNamesOnly without the names of registries.

@@ -98,11 +98,15 @@ func Router(o objects.Objects) Ingress {
 		copies = stay
 	}
 	svc := slices.MaxFunc(copies, func(a, b corev1.Service) int { return objects.CompareAge(&a, &b) })
-	return behind(svc, vmsBehind)
+	out, address := behind(svc, vmsBehind), services.LoadBalancerAddress(svc)
+	if out.Pending = address == ""; services.Address(address).Is4() {
+		out.LoadBalancer = services.Address(address)
+	}
+	return out
 }
 
-// Documented returns the VMs at the target ports of the Service <cluster>-apps. Its
-// EndpointSlices may have the pods of the VMs instead, because its selector often matches these pods.
+// Documented returns the VMs at the target ports of the Service <cluster>-apps. Names do not resolve to its load balancer:
+// the Service has no endpoints, or its selector matches the pods of the VMs, which do not answer.
 func Documented(o objects.Objects) Ingress {
 	svc, ok := services.Named(o.Services, ServiceName(o.HostedCluster))
 	if !ok || svc.Spec.Type != corev1.ServiceTypeLoadBalancer {
@@ -113,14 +117,9 @@ func Documented(o objects.Objects) Ingress {
 	})
 }
 
-// behind returns the ingress at the ports of svc, and the address of its load balancer. Function of returns the
-// backend for a port. A port without a numeric target port is left out.
-func behind(svc corev1.Service, of func(corev1.Service, corev1.ServicePort) network.Backend) Ingress {
-	address := services.LoadBalancerAddress(svc)
-	out := Ingress{Pending: address == ""}
-	if a := services.Address(address); a.Is4() {
-		out.LoadBalancer = a
-	}
+// behind returns the ingress at the ports of svc, without a load balancer. Function of returns the backend for a port. A port
+// without a numeric target port is left out.
+func behind(svc corev1.Service, of func(corev1.Service, corev1.ServicePort) network.Backend) (out Ingress) {
 	for _, p := range svc.Spec.Ports {
 		switch {
 		case services.PortNumber(p.TargetPort.IntVal) == 0 || p.Protocol != corev1.ProtocolTCP && p.Protocol != "":

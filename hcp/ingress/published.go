@@ -102,12 +102,12 @@ func GeneratedBelow(r routev1.Route) (domain string, generated bool) {
 }
 
 // Refused reports whether host is behind the ingress of the management cluster, and edges dial no virtual IP of it. Its
-// domain follows from hosts of Routes that OpenShift generated.
+// domain follows from the name of that cluster's API server, and from hosts of Routes that OpenShift generated.
 func Refused(o objects.Objects, host string) bool {
-	return len(RefusedAddresses(o)) > 0 && slices.ContainsFunc(o.Routes, func(r routev1.Route) bool {
-		domain, generated := GeneratedBelow(r)
-		return generated && network.MatchesHost("*."+domain, host)
-	})
+	below := func(domain string) bool { return domain != "" && network.MatchesHost("*."+domain, host) }
+	ofAddress := func(r network.ReservedDestination) bool { return below(r.Domain) }
+	ofRoute := func(r routev1.Route) bool { domain, generated := GeneratedBelow(r); return generated && below(domain) }
+	return len(RefusedAddresses(o)) > 0 && (slices.ContainsFunc(o.Management.Networks, ofAddress) || slices.ContainsFunc(o.Routes, ofRoute))
 }
 
 // RefusedAddresses returns the virtual IPs of the management cluster's ingress that edges do not dial, sorted.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -152,11 +153,27 @@ func Networks(kind schema.GroupVersionKind, object map[string]any) []network.Res
 			if p.IsValid() {
 				at := f.of
 				at.Prefix = p.Masked()
+				if at.OfIngress {
+					at.Domain = ingressDomain(object)
+				}
 				out = append(out, at)
 			}
 		}
 	}
 	return out
+}
+
+// ingressDomain returns the ingress domain of the cluster with this Infrastructure, or "". The names of its API server and
+// of its ingress come from one domain (openshift/installer, pkg/asset/manifests/infrastructure.go and ingress.go).
+func ingressDomain(infrastructure map[string]any) string {
+	for _, text := range textsAt(infrastructure, []string{"status", "apiServerURL"}) {
+		if at, err := url.Parse(text); err == nil {
+			if domain, ok := strings.CutPrefix(strings.ToLower(at.Hostname()), "api."); ok {
+				return "apps." + domain
+			}
+		}
+	}
+	return ""
 }
 
 func textsAt(value any, path []string) []string {

@@ -79,6 +79,20 @@ func (r Set) Published(at string) bool {
 	})
 }
 
+// AtEdges reports whether edges resolve the name in destination at to their own address, and forward no connections for at there.
+func (r Set) AtEdges(at string) bool {
+	host, _ := HostPort(at)
+	return !r.Published(at) && slices.ContainsFunc(r.Endpoints, func(e network.Endpoint) bool {
+		return !OnNetwork(r.In, e.LoadBalancer.String()) && slices.ContainsFunc(network.Lowered(e.Hosts), func(name string) bool {
+			chosen := func(x network.Record) bool { // A record of the user has precedence.
+				record := strings.ToLower(x.Name)
+				return record == host || host != name && network.MatchesHost(record, host) && len(record) >= len(name)
+			}
+			return network.MatchesHost(name, host) && !slices.ContainsFunc(r.Records, chosen)
+		})
+	})
+}
+
 // Unresolved reports whether destination at has a name that edges do not know and for which they ask no other DNS server.
 func (r Set) Unresolved(at string) bool {
 	asked := slices.ContainsFunc(r.In.Networks, func(s network.NetworkRequest) bool { return IsIsolated(s) && !OwnNamesOnly(s) })

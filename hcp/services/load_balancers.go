@@ -106,6 +106,24 @@ func LoadBalancers(all []corev1.Service, slicesOf []Slice) []network.LoadBalance
 	return out
 }
 
+// Balanced returns the addresses on networks of in that load balancers of the control plane's own Services have, sorted. It
+// leaves out Services for which IsLoadBalancer is true, since users of the hosted cluster may choose their addresses.
+func Balanced(all []corev1.Service, in network.Request) (out []network.ServiceAddress) {
+	for i := range all {
+		for _, at := range all[i].Status.LoadBalancer.Ingress {
+			a := Address(at.IP)
+			on := func(s network.NetworkRequest) bool { return s.CIDR.IsValid() && s.CIDR.Contains(a) }
+			if !IsLoadBalancer(&all[i]) && slices.ContainsFunc(in.Networks, on) {
+				out = append(out, network.ServiceAddress{Service: all[i].Name, Address: a})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b network.ServiceAddress) int {
+		return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.Service, b.Service))
+	})
+	return out
+}
+
 func loadBalancer(s *corev1.Service, all []Slice) network.LoadBalancer {
 	out := network.LoadBalancer{Service: s.Name, Endpoints: slices.ContainsFunc(all, func(x Slice) bool {
 		return x.Service == s.Name && x.ManagedBy == VMSlices

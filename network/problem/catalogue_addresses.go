@@ -201,6 +201,10 @@ var (
 		What:   "The load balancer of {name} has {address} on network {network}, and {holder} has that address, too.",
 		Effect: "Edges serve {name} at the service VIP. Other hosts may reach one or the other at {address}.",
 		Fix:    "Give the load balancer another address."})
+	ServiceHasEdgeAddress = declare("ServiceHasEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "The load balancer of Service {service} has {address}, which is the {role} of network {network}.",
+		Effect: "Two hosts cannot have one address.",
+		Fix:    "Set annotation edge-addresses to four free addresses, or give the load balancer another address."})
 	RecordsUnreachable = declare("RecordsUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has records with addresses that VMs on network {network} ({cidr}) cannot reach: {records}.",
 		Effect: "VMs resolve the names, but connections to these addresses fail.",

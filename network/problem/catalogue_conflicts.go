@@ -16,6 +16,11 @@ var (
 			"of its loopback interface (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes cannot reach a host of the network at {address}. DHCP does not assign it.",
 		Fix:    "If a host has this address, set another CIDR for the network ({where})."})
+	PublishedIsNodeAPI = declare("PublishedIsNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "HyperShift publishes a service at {address}, the address at which each node reaches the hosted API server " +
+			"(spec.networking.apiServer.advertiseAddress).",
+		Effect: "Nodes have this address on their loopback interface, so they do not reach the service there.",
+		Fix:    "Create the cluster with another advertiseAddress, or with another address of the service."})
 	AddressIsNodeAPI = declare("AddressIsNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What: "The {role} {address} of network {network} is the address at which each node reaches the hosted API server " +
 			"(spec.networking.apiServer.advertiseAddress).",

@@ -93,6 +93,10 @@ var (
 		What:   "{name} is not served yet, because Service openshift-ingress/router-default of the hosted cluster has no copy in the control plane namespace.",
 		Effect: "The cloud provider of the hosted cluster makes the copy when the ingress is of type LoadBalancerService. Edges then forward ports 443 and 80 to its node ports.",
 		Fix:    "If it is of another type, create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
+	IngressLoadBalancerPending = declare("IngressLoadBalancerPending", Entry{Reason: LoadBalancersUnreachable, Severity: SeverityWarning,
+		What:   "The load balancer of {name} (Service openshift-ingress/router-default of the hosted cluster) has no address.",
+		Effect: "Edges serve {name}. But the ingress operator of the hosted cluster stays degraded, so the installation does not complete.",
+		Fix:    "Let a load balancer of the management cluster, such as MetalLB, give an address to the copy of this Service."})
 	IngressAddressMissing = declare("IngressAddressMissing", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "{name} is not resolved on the network.",
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
@@ -138,22 +142,22 @@ var (
 		Fix:    "Add a record for it to annotation dns-records."})
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not resolve or reach.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
+		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
 	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
+		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
 		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with the address if it is inside that cluster. Then add it to annotation allowed-hosts, after the word auto."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
-		Effect: "The hosted control plane dials it from the nodes, so logins with it fail unless nodes find it on the network.",
+		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
 		Fix:    "Give it an address on the network, or serve it at a DNS name with TLS. Or set annotation gateway, with a DNS server in dns-upstreams that knows the name."})
 	IdentityProviderIsEdge = declare("IdentityProviderIsEdge", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
-		What:   "An identity provider of the hosted cluster is at {hosts}, which is an address of the edges of network {network}.",
+		What:   "An identity provider of the hosted cluster is at {hosts}, at an address of the edges of network {network}.",
 		Effect: "Edges serve no identity provider there, so logins with it fail.",
-		Fix:    "Set the address of the provider. Or publish its Service with annotation publish, and set the name."})
+		Fix:    "Set another address or name for the provider. Or publish its Service with annotation publish, and set the name."})
 	IdentityProviderInHostedCluster = declare("IdentityProviderInHostedCluster", Entry{Reason: HostUnreachable, Severity: SeverityWarning, Mistake: true,
-		What:   "An identity provider of the hosted cluster is at {hosts}, which lies in {other} of the hosted cluster.",
+		What:   "An identity provider of the hosted cluster is at {hosts}, inside the hosted cluster: {other}.",
 		Effect: "Nodes on network {network} look for it inside the hosted cluster, so logins with it fail.",
 		Fix:    "Give the provider another address. The networks of the hosted cluster cannot be changed."})
 	OIDCProviderOnNetwork = declare("OIDCProviderOnNetwork", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
@@ -167,7 +171,7 @@ var (
 	CatalogsUnreachable = declare("CatalogsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes do not reach.",
 		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. Or set spec.configuration.operatorHub.disableAllDefaultSources."})
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. Or create the cluster with spec.configuration.operatorhub.disableAllDefaultSources."})
 	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",

@@ -63,12 +63,12 @@ var (
 		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, nodes cannot pull these images.",
 		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
 	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "Nodes on network {network} pull images from or through {hosts}, which is an address of the edges.",
+		What:   "Nodes on network {network} pull images from or through {hosts}, at an address of the edges.",
 		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",
-		Fix: "Set the address of the registry, or of the HTTP proxy (spec.configuration.proxy, or annotation dns-records). " +
+		Fix: "Set another address or name for the registry or the HTTP proxy (spec.configuration.proxy, annotation dns-records). " +
 			"Or publish its Service with annotation publish, and set the name."})
 	ImagesInHostedCluster = declare("ImagesInHostedCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "Nodes on network {network} pull images from or through {hosts}, which lies in {other} of the hosted cluster.",
+		What:   "Nodes on network {network} pull images from or through {hosts}, inside the hosted cluster: {other}.",
 		Effect: "Nodes look for these addresses inside the hosted cluster, so they cannot pull these images.",
 		Fix:    "Give the host another address. The networks of the hosted cluster cannot be changed."})
 	ImageNamesUnresolved = declare("ImageNamesUnresolved", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,

@@ -117,6 +117,11 @@ func (m member) name() string { return m.HostedCluster.Namespace + "/" + m.Hoste
 func (p planner) plan(m member) Planned {
 	var others []derive.OtherCluster
 	facts := slices.Clone(m.problems)
+	for _, other := range p.members {
+		if other.HostedCluster != m.HostedCluster {
+			facts = append(facts, hcp.NodePortsOfOther(m.Objects, other.HostedCluster)...)
+		}
+	}
 	ours := networks.All(m.Objects, m.last)
 	for _, other := range p.members {
 		if other.HostedCluster == m.HostedCluster || !other.served() && !hcp.MayUseNetworks(other.HostedCluster) {
