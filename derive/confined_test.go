@@ -144,6 +144,6 @@ func TestSecondaryThatGivesWay(t *testing.T) {
 	g.Expect(d.Draft().Validate()).To(Succeed())
 	g.Expect(d.Draft().Networks[1].CIDR).To(Equal(storage.CIDR), "it stays as it runs")
 	g.Expect(d.Problems).To(ConsistOf(
-		And(HaveField("Cause", problem.SharedAddresses), HaveField("Severity", problem.SeverityWarning)),
+		And(HaveField("Cause", problem.SharedAdditionalAddresses), HaveField("Severity", problem.SeverityWarning)),
 		And(HaveField("Cause", problem.NetworksOverlap), HaveField("Severity", problem.SeverityError))))
 }

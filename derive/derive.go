@@ -72,7 +72,7 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	if d.Problems.Blocking() {
 		return d
 	}
-	return d.With(sharing(draft, r.Networks, others)...)
+	return d.With(sharing(draft, r, others, d.Problems)...)
 }
 
 // decideWanted decides the requested networks that in.LeftOut does not name. It retains networks in force that are
@@ -101,10 +101,14 @@ func decideWanted(in served.Input, last network.Plan, others []OtherCluster) out
 //     It must not hide a destination that edges or nodes use (reserved.go).
 //  2. A network waits if another hosted cluster uses its addresses (sharing.go).
 //  3. A network is refused if a VM has the address of an edge (inuse.go).
+//  4. DHCP leaves out addresses of hosts that are not of this cluster (inuse.go).
 func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	out := moveCIDRs(in)
 	out = out.yieldTo(others, last)
-	return out.refuseInUse(in.VMAddresses, last)
+	out = out.refuseInUse(slices.Concat(in.VMAddresses, vmsOfOthers(out.plan, others)), last)
+	out.problems = slices.Concat(out.problems, outsideCIDR(in, out.plan, last), nodesAtEdges(in, out.plan))
+	out.plan = leaveOutHosts(in, out.plan, others)
+	return out
 }
 
 // A Decision is a plan, and the problems that say why it differs from the request.

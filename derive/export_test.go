@@ -37,4 +37,6 @@ func Stale(f network.Facts, last network.Plan) problem.Problems {
 }
 
 // Sharing returns the problems of networks that others use, too.
-func Sharing(p network.Plan, others []OtherCluster) problem.Problems { return sharing(p, nil, others) }
+func Sharing(p network.Plan, others []OtherCluster) problem.Problems {
+	return sharing(p, network.Request{}, others, nil)
+}

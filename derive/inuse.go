@@ -1,5 +1,10 @@
-// This file decides what happens if a VM already has an address that an edge would get: the VM keeps it. An address of a
-// running edge stays with the edge, since VMs are not trusted, and a Warning names the VM.
+// This file decides what happens if another host already has an address that an edge or a VM would get.
+//
+// A VM keeps the address of an edge. An address of a running edge stays with the edge, since VMs are not trusted, and a
+// Warning names the VM. Another Warning names VMs whose addresses are not in the CIDR of their network.
+//
+// Other hosts are VMs of other hosted clusters on the network, hosts that these clusters name, and management nodes. DHCP
+// leaves out their addresses as long as VMs have enough others, so that no cluster can empty the pool of another one.
 
 package derive
 
@@ -7,7 +12,9 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
+	"github.com/cldmnky/oooi/derive/served"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -45,4 +52,214 @@ func claimsOf(n network.Network, seen []network.VMAddress) []network.VMAddress {
 
 func holds(p network.Plan, name string, a netip.Addr) bool {
 	return slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Name == name && slices.Contains(n.HeldAddresses(), a) })
+}
+
+// outsideCIDR returns a Warning for each network of p with VMs that have addresses, but none in its CIDR. Link-local
+// addresses do not count: OVN-Kubernetes in the VM adds one. While a VM moves from another network of last, the plan in
+// force, its object has the address in that network.
+func outsideCIDR(in served.Input, p, last network.Plan) problem.Problems {
+	var ps problem.Problems
+	for _, n := range p.Networks {
+		s, inside := requestOf(in.Request, n), map[string]bool{}
+		of := network.Without(in.VMAddresses, func(h network.VMAddress) bool { return h.Network != n.Name || h.Address.IsLinkLocalUnicast() })
+		for _, h := range of {
+			moves := slices.ContainsFunc(last.Networks, func(x network.Network) bool { return x.Name != n.Name && x.CIDR.Contains(h.Address) })
+			inside[h.VM] = inside[h.VM] || n.CIDR.Contains(h.Address) || moves
+		}
+		var vms, addresses []string
+		for _, h := range of {
+			if !inside[h.VM] {
+				vms, addresses = append(vms, h.VM), append(addresses, h.Address.String())
+			}
+		}
+		if vms = slices.Compact(vms); len(vms) > 0 {
+			args := problem.Args{"vms": vms[:min(len(vms), maxNamed)], "addresses": addresses[:min(len(addresses), maxNamed)], "cidr": {n.CIDR.String()}, "where": {s.CIDRField}}
+			ps = append(ps, n.Problem(problem.VMsOutsideCIDR, args, s.CIDRKeys...))
+		}
+	}
+	return ps
+}
+
+// maxNamed limits how many VMs or addresses a problem names.
+const maxNamed = 10
+
+// hostsOf returns the addresses that the user of n gave to hosts, by a DNS record, or as a DNS or NTP server. An
+// excluded address is not one of them: it may be an address that the user left to other clusters.
+func hostsOf(n network.Network) []netip.Addr {
+	all := slices.Clone(n.DHCP.NTPServers)
+	for _, s := range n.DNS.Upstreams.Servers {
+		all = append(all, s.Addr())
+	}
+	for _, v := range n.DNS.Views {
+		for _, r := range v.Records {
+			all = append(all, r.Addresses...)
+		}
+	}
+	ofEdges := append(n.HeldAddresses(), n.PublishedAddresses...)
+	return network.Without(all, func(a netip.Addr) bool { return slices.Contains(ofEdges, a) })
+}
+
+// takenByHosts returns the addresses of n's edges that a host has, according to a plan of u that has precedence. Edges
+// that already hold an address in last, the plan in force, keep it.
+func takenByHosts(n network.Network, u OtherCluster, last network.Plan) []netip.Addr {
+	var hosts []netip.Addr
+	for _, theirs := range u.ahead(n.Attachment) {
+		hosts = append(hosts, hostsOf(theirs)...)
+	}
+	return network.Without(n.HeldAddresses(), func(a netip.Addr) bool { return !slices.Contains(hosts, a) || holds(last, n.Name, a) })
+}
+
+// sharedHosts returns Warnings about addresses that the user of n gave to hosts. One is for those that edges of another
+// cluster have, one for the ingress if another cluster has the same address for its own.
+func sharedHosts(n network.Network, r network.Request, others []OtherCluster) problem.Problems {
+	var ps problem.Problems
+	apps, named := namedBy(n, r)
+	for _, u := range others {
+		var edges, ingress []netip.Addr
+		for _, theirs := range u.ahead(n.Attachment) {
+			edges = append(edges, theirs.HeldAddresses()...)
+		}
+		for _, theirs := range slices.Concat(u.Serves.Networks, u.Wants.Networks) {
+			if theirs.Attachment.SameNetwork(n.Attachment) {
+				ingress = append(ingress, ingressOf(theirs)...)
+			}
+		}
+		var keys []string
+		var met []netip.Addr
+		for _, x := range named {
+			if slices.Contains(edges, x.First) {
+				keys, met = append(keys, x.key), append(met, x.First)
+			}
+		}
+		if len(met) > 0 {
+			slices.Sort(keys)
+			slices.SortFunc(met, netip.Addr.Compare)
+			args := problem.Args{"hostedCluster": {u.Name}, "addresses": {network.List(slices.Compact(met))}}
+			ps = append(ps, n.Problem(problem.SharedAddresses, args, slices.Compact(keys)...).Warning())
+		}
+		if i := slices.IndexFunc(apps, func(a netip.Addr) bool { return slices.Contains(ingress, a) }); i >= 0 {
+			args := problem.Args{"hostedCluster": {u.Name}, "address": {apps[i].String()}}
+			ps = append(ps, n.Problem(problem.AppsAddressShared, args, network.KeyAppsAddress))
+		}
+	}
+	return ps
+}
+
+// namedBy returns the addresses that r gives to hosts of n, with their keys, and among them those of the ingress.
+func namedBy(n network.Network, r network.Request) (apps []netip.Addr, all []usedRange) {
+	if !n.Primary {
+		return nil, nil
+	}
+	add := func(key string, addresses ...netip.Addr) {
+		for _, a := range addresses {
+			all = append(all, usedRange{network.Range{First: a, Last: a}, key})
+		}
+	}
+	set := requestOf(r, n).Settings
+	add(network.KeyNTPServers, set.NTPServers...)
+	if set.Upstreams != nil {
+		for _, server := range set.Upstreams.Servers {
+			add(network.KeyUpstreams, server.Addr())
+		}
+	}
+	if n.Runs(network.ServiceDNS) {
+		apps = r.Apps.Addresses
+		add(network.KeyAppsAddress, apps...)
+		for _, record := range set.Records {
+			add(network.KeyRecords, record.Addresses...)
+		}
+	}
+	return apps, all
+}
+
+// ingressOf returns the addresses of n's ingress that are not addresses of edges.
+func ingressOf(n network.Network) []netip.Addr {
+	var out []netip.Addr
+	for _, v := range n.DNS.Views {
+		for _, r := range v.Records {
+			if strings.HasPrefix(r.Name, "*.apps.") {
+				out = append(out, r.Addresses...)
+			}
+		}
+	}
+	return network.Without(out, func(a netip.Addr) bool { return slices.Contains(n.HeldAddresses(), a) })
+}
+
+// vmsOfOthers returns the addresses that VMs of other clusters have on p's networks.
+func vmsOfOthers(p network.Plan, others []OtherCluster) []network.VMAddress {
+	var out []network.VMAddress
+	for _, u := range others {
+		for _, n := range p.Networks {
+			names := u.namesOf(n.Attachment)
+			for _, v := range u.VMAddresses {
+				if slices.Contains(names, v.Network) {
+					out = append(out, network.VMAddress{VM: v.VM + " of hosted cluster " + u.Name, Network: n.Name, Address: v.Address, MAC: v.MAC})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// leaveOutHosts returns a copy of p whose DHCP servers give no new client the address of a host that is not of this cluster.
+func leaveOutHosts(in served.Input, p network.Plan, others []OtherCluster) network.Plan {
+	ofVMs := vmsOfOthers(p, others)
+	return p.WithEach(func(n *network.Network) {
+		var hosts []netip.Addr
+		for _, r := range in.Reserved {
+			if r.Node && r.Prefix.IsSingleIP() {
+				hosts = append(hosts, r.Prefix.Addr())
+			}
+		}
+		for _, v := range ofVMs {
+			if v.Network == n.Name {
+				hosts = append(hosts, v.Address)
+			}
+		}
+		for _, u := range others {
+			for _, theirs := range slices.Concat(u.Serves.Networks, u.Wants.Networks) {
+				if theirs.Attachment.SameNetwork(n.Attachment) {
+					hosts = append(hosts, hostsOf(theirs)...)
+				}
+			}
+		}
+		slices.SortFunc(hosts, netip.Addr.Compare)
+		spare := n.DHCP.Unassigned() - max(1, requestOf(in.Request, *n).VMs)
+		n.DHCP.Named = slices.Clone(n.DHCP.Named)
+		free := n.DHCP.Free()
+		for _, a := range slices.Compact(hosts) {
+			for len(free) > 0 && free[0].Last.Less(a) {
+				free = free[1:]
+			}
+			if spare > 0 && len(free) > 0 && free[0].Contains(a) {
+				n.DHCP.Named = append(n.DHCP.Named, a)
+				spare--
+			}
+		}
+		slices.SortFunc(n.DHCP.Named, netip.Addr.Compare)
+	})
+}
+
+// nodesAtEdges returns a Warning for each address of p's edges that a management node has on any of its interfaces. It is
+// unknown which network such an interface is on. Package served refuses addresses that edges must reach.
+func nodesAtEdges(in served.Input, p network.Plan) problem.Problems {
+	var ps problem.Problems
+	for _, n := range p.Networks {
+		for _, r := range in.Reserved {
+			if a := r.Prefix.Addr(); r.Node && !r.Required && r.Prefix.IsSingleIP() && slices.Contains(n.HeldAddresses(), a) {
+				args := problem.Args{"node": {r.What}, "role": {n.RoleOf(a)}, "address": {a.String()}}
+				ps = append(ps, n.Problem(problem.NodeHasEdgeAddress, args, network.KeyEdgeAddresses))
+			}
+		}
+	}
+	return ps
+}
+
+// requestOf returns the request for n, or the zero NetworkRequest if there is none.
+func requestOf(r network.Request, n network.Network) network.NetworkRequest {
+	i := slices.IndexFunc(r.Networks, func(s network.NetworkRequest) bool { return s.Attachment.NetworkName() == n.Name })
+	if i < 0 {
+		return network.NetworkRequest{}
+	}
+	return r.Networks[i]
 }

@@ -51,3 +51,38 @@ func TestVMsKeepAddressesInUse(t *testing.T) {
 		})
 	}
 }
+
+// TestVMsOutsideCIDR: VMs with addresses outside the CIDR of their network get a Warning, unless they have another one inside.
+func TestVMsOutsideCIDR(t *testing.T) {
+	name := tenant(2, 10, 99).Networks[0].Name
+	elsewhere := network.Plan{Networks: []network.Network{{Name: "clusters.old", CIDR: netip.MustParsePrefix("192.168.50.0/24")}}}
+	for what, c := range map[string]struct {
+		addresses []string
+		on        string
+		last      network.Plan
+		warns     string
+	}{
+		"inside":                        {addresses: []string{"192.168.100.20"}, on: name},
+		"outside":                       {addresses: []string{"192.168.50.20"}, on: name, warns: "VMs w have addresses 192.168.50.20 on network clusters/vlan100, whose CIDR is 192.168.100.0/24."},
+		"outside, and link-local":       {addresses: []string{"169.254.0.2", "192.168.50.20"}, on: name, warns: "addresses 192.168.50.20 on"},
+		"only link-local":               {addresses: []string{"169.254.0.2"}, on: name},
+		"inside, and a pod network":     {addresses: []string{"100.64.0.2", "192.168.100.20"}, on: name},
+		"on another network":            {addresses: []string{"192.168.50.20"}, on: "clusters.vlan200"},
+		"it moves from another network": {addresses: []string{"192.168.50.20"}, on: name, last: elsewhere},
+		"several":                       {addresses: []string{"192.168.50.20", "192.168.50.21"}, on: name, warns: "VMs w have addresses 192.168.50.20, 192.168.50.21 on"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			in := asking(1, network.NetworkRequest{Attachment: vlan, Primary: true, CIDR: netip.MustParsePrefix("192.168.100.0/24"), CIDRField: "annotation cidr", CIDRKeys: []string{"cidr"}})
+			for _, a := range c.addresses {
+				in.VMAddresses = append(in.VMAddresses, network.VMAddress{VM: "w", Network: c.on, Address: netip.MustParseAddr(a)})
+			}
+			_, problems := after(in, c.last)
+			if c.warns == "" {
+				g.Expect(problems).To(BeEmpty())
+				return
+			}
+			g.Expect(problems).To(ConsistOf(And(HaveField("Cause", problem.VMsOutsideCIDR), HaveField("Severity", problem.SeverityWarning), WithTransform(message, ContainSubstring(c.warns)))))
+		})
+	}
+}

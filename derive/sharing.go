@@ -29,6 +29,33 @@ type OtherCluster struct {
 	Serves network.Plan `json:"serves"`
 	// Unserved is true if oooi does not serve the cluster: it did not opt in, and no edges of it run.
 	Unserved bool `json:"unserved,omitempty"`
+	// VMAddresses are the addresses of its VMs. Their networks are named as in On.
+	VMAddresses []network.VMAddress `json:"vmAddresses,omitempty"`
+}
+
+// has reports whether its plan, wanted or in force, has a network on the layer-2 network of a for which is returns true.
+func (u OtherCluster) has(a network.Attachment, is func(network.Network) bool) bool {
+	return slices.ContainsFunc(slices.Concat(u.Serves.Networks, u.Wants.Networks), func(n network.Network) bool { return n.Attachment.SameNetwork(a) && is(n) })
+}
+
+// namesOf returns the Names of its networks on the layer-2 network of a.
+func (u OtherCluster) namesOf(a network.Attachment) []string {
+	var out []string
+	for _, x := range u.On {
+		if x.SameNetwork(a) {
+			out = append(out, x.NetworkName())
+		}
+	}
+	return out
+}
+
+// ahead returns the networks that have precedence over new networks of this cluster on the layer-2 network of a.
+func (u OtherCluster) ahead(a network.Attachment) []network.Network {
+	all := slices.Clone(u.Serves.Networks)
+	if u.Older {
+		all = append(all, u.Wants.Networks...)
+	}
+	return slices.DeleteFunc(all, func(n network.Network) bool { return !n.Attachment.SameNetwork(a) })
 }
 
 // yieldTo returns a copy of o. If another cluster has precedence on a network, a secondary network is left out, and a
@@ -38,9 +65,14 @@ func (o outcome) yieldTo(others []OtherCluster, last network.Plan) outcome {
 		var ps problem.Problems
 		for _, u := range others {
 			if theirs, cause := yieldsTo(n, u, last); cause != "" {
+				if cause == problem.SharedAddresses && !n.Primary {
+					cause = problem.SharedAdditionalAddresses
+				}
 				keys, ranges := conflict(n, theirs)
 				ps = append(ps, n.Problem(cause, problem.Args{"hostedCluster": {u.Name}, "addresses": ranges}, keys...))
-			} else if !has(last, n) && getsOffersFrom(n, u) {
+			} else if taken := takenByHosts(n, u, last); len(taken) > 0 {
+				ps = append(ps, n.Problem(problem.SharedAddresses, problem.Args{"hostedCluster": {u.Name}, "addresses": {network.List(taken)}}, network.KeyEdgeAddresses))
+			} else if !has(last, n) && getsOffersFrom(n.Attachment, u) {
 				ps = append(ps, n.Problem(problem.SharedNetworkPending, problem.Args{"hostedCluster": {u.Name}}))
 			}
 		}
@@ -65,38 +97,60 @@ func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 		return false
 	}
 	i := slices.IndexFunc(last.Networks, func(x network.Network) bool { return x.Name == n.Name })
-	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && getsOffersFrom(n, u)
+	return i < 0 || last.Networks[i].DHCP.IgnoreUnknownClients || u.Older && getsOffersFrom(n.Attachment, u)
 }
 
-// sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another
-// cluster answers VMs of this one. It is also a Warning if VMs boot from the network, and oooi does not serve the other
-// cluster, unless requested says that edges answer only VMs of this one.
-func sharing(p network.Plan, requested []network.NetworkRequest, others []OtherCluster) problem.Problems {
+// sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another server
+// answers VMs of this cluster. Networks of r that p does not have get only these Warnings, unless one of reported
+// already says that the network is shared. It is also a Warning if VMs boot from the network, and oooi does not serve the
+// other cluster, unless r says that edges answer only VMs of this one.
+func sharing(p network.Plan, r network.Request, others []OtherCluster, reported problem.Problems) problem.Problems {
 	var ps problem.Problems
+	add := func(a network.Attachment, c problem.Cause, clusters []string, key string) {
+		ps = append(ps, a.Problem(c, problem.Args{"hostedClusters": clusters}, key))
+	}
+	offered := func(a network.Attachment, noDHCP bool) bool {
+		by := namesOf(others, func(u OtherCluster) bool { return getsOffersFrom(a, u) })
+		foreign := namesOf(others, func(u OtherCluster) bool {
+			return u.has(a, func(n network.Network) bool { return noDHCP || !n.Runs(network.ServiceDHCP) })
+		})
+		switch {
+		case len(by) > 0:
+			add(a, problem.SharedNetworkOffered, by, network.KeyUnknownClients)
+		case len(foreign) > 0:
+			add(a, problem.SharedNetworkByOtherDHCP, foreign, network.KeyServices)
+		}
+		return len(by)+len(foreign) > 0
+	}
 	for _, n := range p.Networks {
 		on := func(u OtherCluster) bool { return slices.ContainsFunc(u.On, n.Attachment.SameNetwork) }
-		by := namesOf(others, func(u OtherCluster) bool { return getsOffersFrom(n, u) })
 		with := namesOf(others, func(u OtherCluster) bool { return on(u) && !u.Unserved })
-		about := func(c problem.Cause, clusters []string) {
-			ps = append(ps, n.Problem(c, problem.Args{"hostedClusters": clusters}, network.KeyUnknownClients))
-		}
-		ownOnly := slices.ContainsFunc(requested, func(s network.NetworkRequest) bool {
+		ownOnly := slices.ContainsFunc(r.Networks, func(s network.NetworkRequest) bool {
 			return s.Attachment.NetworkName() == n.Name && s.Settings.IgnoreUnknownClients
 		})
 		if unserved := namesOf(others, func(u OtherCluster) bool { return on(u) && u.Unserved }); len(unserved) > 0 && n.Primary && n.Runs(network.ServiceDHCP) && !ownOnly {
+			cause := problem.SharedNetworkTakesVMs
 			if n.DHCP.IgnoreUnknownClients {
-				about(problem.SharedNetworkUnserved, unserved)
-			} else {
-				about(problem.SharedNetworkTakesVMs, unserved)
+				cause = problem.SharedNetworkUnserved
 			}
+			add(n.Attachment, cause, unserved, network.KeyUnknownClients)
 		}
 		switch {
-		case len(by) > 0:
-			about(problem.SharedNetworkOffered, by)
-		case len(with) > 0 && n.DHCP.IgnoreUnknownClients:
-			about(problem.SharedNetworkDivided, with)
-		case len(with) > 0:
-			about(problem.SharedNetworkKeepsOther, with)
+		case offered(n.Attachment, !n.Runs(network.ServiceDHCP)) || len(with) == 0:
+		case n.DHCP.IgnoreUnknownClients:
+			add(n.Attachment, problem.SharedNetworkDivided, with, network.KeyUnknownClients)
+		default:
+			add(n.Attachment, problem.SharedNetworkKeepsOther, with, network.KeyUnknownClients)
+		}
+		ps = append(ps, sharedHosts(n, r, others)...)
+	}
+	for _, s := range sortedRequests(r.Networks) {
+		served := slices.ContainsFunc(p.Attachments(), s.Attachment.SameNetwork)
+		known := slices.ContainsFunc(reported, func(x problem.Problem) bool {
+			return x.Reason == problem.NetworkShared && x.Subject.Namespace == s.Attachment.Namespace && x.Subject.Name == s.Attachment.Name
+		})
+		if !served && !known {
+			offered(s.Attachment, false)
 		}
 	}
 	return ps
@@ -142,11 +196,11 @@ func has(p network.Plan, n network.Network) bool {
 	return slices.ContainsFunc(p.Networks, func(x network.Network) bool { return x.Name == n.Name })
 }
 
-// getsOffersFrom reports whether u, by its plan in force, offers addresses to n's VMs. Without a plan in force, it
+// getsOffersFrom reports whether u, by its plan in force, offers addresses to VMs on a. Without a plan in force, it
 // offers none, so two clusters never wait for each other.
-func getsOffersFrom(n network.Network, u OtherCluster) bool {
+func getsOffersFrom(a network.Attachment, u OtherCluster) bool {
 	return slices.ContainsFunc(u.Serves.Networks, func(x network.Network) bool {
-		return x.Attachment.SameNetwork(n.Attachment) && x.Runs(network.ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
+		return x.Attachment.SameNetwork(a) && x.Runs(network.ServiceDHCP) && !x.DHCP.IgnoreUnknownClients
 	})
 }
 

@@ -336,7 +336,7 @@ func TestSecondaryYields(t *testing.T) {
 	plan := tenant(2, 10, 99)
 	plan.Networks[0].Primary = false
 	out, problems := derive.Yielding(plan, []derive.OtherCluster{{Name: "a/b", Older: true, Wants: tenant(2, 10, 99)}}, network.Plan{})
-	g.Expect(problems).To(HaveLen(1))
+	g.Expect(problems).To(HaveExactElements(WithTransform(message, ContainSubstring("Set dhcp-range and edge-addresses to free addresses on the HostedCluster, and the values of the network that VMs boot from on NodePools."))))
 	g.Expect(problems.Blocking()).To(BeFalse())
 	g.Expect(out.Networks).To(BeEmpty())
 }

@@ -21,11 +21,12 @@ type Neighbor struct {
 	on            []network.Attachment
 	wants         func() network.Plan
 	serves        network.Plan
+	vms           func() []network.VMAddress
 }
 
 // NewNeighbor returns the Neighbor for the hosted cluster of o, whose plan in force is serves.
 func NewNeighbor(o objects.Objects, serves network.Plan) Neighbor {
-	return Neighbor{hostedCluster: o.HostedCluster, on: networks.All(o, serves), serves: serves, wants: sync.OnceValue(func() network.Plan {
+	return Neighbor{hostedCluster: o.HostedCluster, on: networks.All(o, serves), serves: serves, vms: func() []network.VMAddress { return networks.VMAddresses(o) }, wants: sync.OnceValue(func() network.Plan {
 		if !OptedIn(o.HostedCluster) || !o.HostedCluster.DeletionTimestamp.IsZero() {
 			return network.Plan{}
 		}
@@ -42,7 +43,7 @@ func (n Neighbor) For(hc *hyperv1.HostedCluster, ours []network.Attachment) (des
 	if !slices.ContainsFunc(n.on, func(a network.Attachment) bool { return slices.ContainsFunc(ours, a.SameNetwork) }) {
 		return described, false
 	}
-	described.Wants = n.wants()
+	described.Wants, described.VMAddresses = n.wants(), n.vms()
 	return described, true
 }
 

@@ -128,8 +128,13 @@ func TestVMAddresses(t *testing.T) {
 	o := served(t)
 	o.VMs = []lenient.VirtualMachineInstance{vm}
 	in, _ := translated(o)
-	NewWithT(t).Expect(in.VMAddresses).To(Equal([]network.VMAddress{
+	all := []network.VMAddress{
 		{VM: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.20")},
 		{VM: "worker", Network: "clusters-blue.vlan100", Address: netip.MustParseAddr("192.168.100.21")},
-	}))
+	}
+	g := NewWithT(t)
+	g.Expect(in.VMAddresses).To(Equal(all))
+	n, ok := hcp.NewNeighbor(o, network.Plan{}).For(served(t).HostedCluster, []network.Attachment{{Namespace: "clusters-blue", Name: "vlan100"}})
+	g.Expect(ok).To(BeTrue())
+	g.Expect(n.VMAddresses).To(Equal(all), "other clusters see them")
 }

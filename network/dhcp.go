@@ -73,6 +73,15 @@ func (d DHCP) Addresses() int { return d.Range.sizeWithout(d.Exclude) }
 
 // Unassigned returns the number of addresses in Range that a VM without a reservation can get.
 func (d DHCP) Unassigned() int {
+	n := 0
+	for _, r := range d.Free() {
+		n += r.Size()
+	}
+	return n
+}
+
+// Free returns the parts of Range that a VM without a reservation can get, sorted.
+func (d DHCP) Free() []Range {
 	taken := slices.Clone(d.Exclude)
 	for _, a := range d.Named {
 		taken = append(taken, Range{First: a, Last: a})
@@ -80,7 +89,7 @@ func (d DHCP) Unassigned() int {
 	for _, r := range d.Reservations {
 		taken = append(taken, Range{First: r.Address, Last: r.Address})
 	}
-	return d.Range.sizeWithout(taken)
+	return d.Range.Without(taken)
 }
 
 // Assignable returns addresses that VMs can have, at most as many as most: those of reservations first, then those in Range.

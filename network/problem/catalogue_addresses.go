@@ -119,6 +119,18 @@ var (
 		What:   "VM {vm} already uses {address}, which would be the {role} of network {network}.",
 		Effect: "Two hosts cannot have one address.",
 		Fix:    "Set annotation edge-addresses to four free addresses, or give the VM another address."})
+	NodeHasEdgeAddress = declare("NodeHasEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "The {role} {address} of network {network} is also an address of {node}.",
+		Effect: "If the node has it on this network, two hosts interrupt each other's connections.",
+		Fix:    "Set annotation edge-addresses to four free addresses, or give the node another address."})
+	VMsOutsideCIDR = declare("VMsOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "VMs {vms} have addresses {addresses} on network {network}, whose CIDR is {cidr}.",
+		Effect: "These VMs do not reach the edges. The CIDR is wrong, or another DHCP server assigns addresses.",
+		Fix:    "Set {where} to the network of the VMs. Or stop the other DHCP server, or correct its pool."})
+	AppsAddressShared = declare("AppsAddressShared", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {key} ({address}) is also the address of *.apps of hosted cluster {hostedCluster}.",
+		Effect: "Unless the host there selects clusters by server name, the console of one cluster is that of the other.",
+		Fix:    "Set annotation {key} to the address of the ingress of this cluster."})
 	AppsAddressIsEdge = declare("AppsAddressIsEdge", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation apps-address ({address}) is an edge address of network {network}, where no ingress listens.",
 		Effect: "{name} is not resolved.",

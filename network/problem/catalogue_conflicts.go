@@ -166,6 +166,10 @@ var (
 	SharedAddresses = declare("SharedAddresses", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What: "Addresses {addresses} of network {network} are already used by hosted cluster {hostedCluster}, which takes precedence.",
 		Fix:  "Set {keys} to free addresses. If no address is free, first set a smaller dhcp-range on {hostedCluster}."})
+	SharedAdditionalAddresses = declare("SharedAdditionalAddresses", Entry{Reason: NetworkShared, Severity: SeverityError,
+		What: "Addresses {addresses} of additional network {network} are already used by hosted cluster {hostedCluster}, which takes precedence.",
+		Fix: "Set {keys} to free addresses on the HostedCluster, and the values of the network that VMs boot from on NodePools. " +
+			"If no address is free, first do the same on {hostedCluster}, with a smaller dhcp-range."})
 	SharedAddressesByName = declare("SharedAddressesByName", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} wants the same addresses {addresses} of network {network}.",
 		Effect: "Creation times do not say which cluster is older, so the names decide: {hostedCluster} takes precedence.",
@@ -177,6 +181,10 @@ var (
 	SharedNetworkOffered = declare("SharedNetworkOffered", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What: "HostedCluster {hostedClusters} uses network {network}, too, and answers every VM there.",
 		Fix:  "Set annotation {key} to ignore on it."})
+	SharedNetworkByOtherDHCP = declare("SharedNetworkByOtherDHCP", Entry{Reason: NetworkShared, Severity: SeverityWarning,
+		What:   "HostedCluster {hostedClusters} uses network {network}, too, and annotation {key} leaves DHCP for VMs there to another server.",
+		Effect: "Unless that server knows the MAC of each VM, VMs get routes and DNS servers of the wrong cluster, and do not become nodes.",
+		Fix:    "Use a VLAN for each cluster, or let edges of all these clusters run DHCP."})
 	SharedNetworkKeepsOther = declare("SharedNetworkKeepsOther", Entry{Reason: NetworkShared, Severity: SeverityInfo,
 		What:   "HostedCluster {hostedClusters} uses network {network}, too.",
 		Effect: "This cluster answers all clients there.",
