@@ -124,7 +124,7 @@ var (
 		Effect: "If the node has it on this network, two hosts interrupt each other's connections.",
 		Fix:    "Set annotation edge-addresses to four free addresses, or give the node another address."})
 	VMsOutsideCIDR = declare("VMsOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "VMs {vms} have addresses {addresses} on network {network}, whose CIDR is {cidr}.",
+		What:   "VMs {vms} have addresses {addresses} on network {network}. Its CIDR is {cidr}.",
 		Effect: "These VMs do not reach the edges. The CIDR is wrong, or another DHCP server assigns addresses.",
 		Fix:    "Set {where} to the network of the VMs. Or stop the other DHCP server, or correct its pool."})
 	AppsAddressShared = declare("AppsAddressShared", Entry{Reason: AddressConflict, Severity: SeverityWarning,
