@@ -17,6 +17,7 @@ package derive
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/cldmnky/oooi/derive/opened"
 	"github.com/cldmnky/oooi/derive/served"
@@ -137,7 +138,8 @@ func (d Decision) With(further ...problem.Problem) Decision {
 
 // moveCIDRs decides the requested networks. A CIDR that one network gives up can go to another in the same plan.
 func moveCIDRs(in served.Input) outcome {
-	out := newNetworks(in)
+	requests := requestsOf(in)
+	out := newNetworks(in, requests)
 	for range in.Retained {
 		moved := slices.Clone(in.Retained)
 		for i, n := range moved {
@@ -149,20 +151,33 @@ func moveCIDRs(in served.Input) outcome {
 			break
 		}
 		in.Retained = moved
-		out = newNetworks(in)
+		out = newNetworks(in, requests)
 	}
 	return out
 }
 
-// newNetworks decides each requested network that in.LeftOut does not name. It leaves out secondary networks with an
-// Error.
-func newNetworks(in served.Input) outcome {
-	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
+// A request is the request for one network. Function serve decides what the network gets, when it is first called:
+// in.Retained, which moveCIDRs changes, has no effect on that.
+type request struct {
+	network.NetworkRequest
+	serve func() (network.Network, problem.Problems)
+}
+
+// requestsOf returns the requests that in.LeftOut does not name, sorted.
+func requestsOf(in served.Input) (out []request) {
 	for _, s := range sortedRequests(in.Networks) {
-		name := s.Attachment.NetworkName()
-		if slices.Contains(in.LeftOut, name) {
-			continue
+		if !slices.Contains(in.LeftOut, s.Attachment.NetworkName()) {
+			out = append(out, request{s, sync.OnceValues(func() (network.Network, problem.Problems) { return served.Network(in, s) })})
 		}
+	}
+	return out
+}
+
+// newNetworks decides each requested network. It leaves out secondary networks with an Error.
+func newNetworks(in served.Input, requests []request) outcome {
+	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
+	for _, r := range requests {
+		s, name := r.NetworkRequest, r.Attachment.NetworkName()
 		if len(served.Services(s)) == 0 {
 			out.adds(name, s.Primary, in.NoServices(s))
 			continue
@@ -182,7 +197,7 @@ func newNetworks(in served.Input) outcome {
 			}
 			continue
 		}
-		n, ps := served.Network(in, s)
+		n, ps := r.serve()
 		if out.adds(name, s.Primary, ps) {
 			out.plan.Networks = append(out.plan.Networks, n)
 		}

@@ -13,15 +13,16 @@ import (
 
 // overlaps returns a running or planned network on another layer-2 network whose CIDR overlaps the CIDR of s.
 func overlaps(in served.Input, s network.NetworkRequest, planned []network.Network) (network.Network, bool) {
-	meets := func(n network.Network) bool {
-		return n.Name != s.Attachment.NetworkName() && n.CIDR.Overlaps(s.CIDR) && !n.Attachment.SameNetwork(s.Attachment)
-	}
-	candidates := planned
+	name, candidates := s.Attachment.NetworkName(), [][]network.Network{planned}
 	if !in.InForce(s) {
-		candidates = slices.Concat(in.Retained, planned)
+		candidates = [][]network.Network{in.Retained, planned}
 	}
-	if i := slices.IndexFunc(candidates, meets); i >= 0 {
-		return candidates[i], true
+	for _, all := range candidates {
+		for i := range all {
+			if n := &all[i]; n.CIDR.Overlaps(s.CIDR) && n.Name != name && !n.Attachment.SameNetwork(s.Attachment) {
+				return *n, true
+			}
+		}
 	}
 	return network.Network{}, false
 }

@@ -1,13 +1,16 @@
 package derive_test
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+	"github.com/cldmnky/oooi/test/cost"
 )
 
 func onVLAN(name, cidr, field string) network.NetworkRequest {
@@ -74,4 +77,34 @@ func TestNetworksOverlap(t *testing.T) {
 		g.Expect(message(problems[0])).To(ContainSubstring("(annotation cidr on NetworkAttachmentDefinition a/aaa"))
 		g.Expect(p.Networks).To(Equal(alone.Networks))
 	})
+}
+
+// TestMovedCIDRsCostLittle: networks that take over each other's CIDR, so that each can move only after the next one, cost about as
+// much as networks that stay.
+func TestMovedCIDRsCostLittle(t *testing.T) {
+	const count = 60
+	cidr := func(i int) netip.Prefix { return netip.MustParsePrefix(fmt.Sprintf("10.0.%d.0/24", i)) }
+	in := asking(1)
+	for i := range count {
+		a := network.Attachment{Namespace: "clusters", Name: fmt.Sprintf("vlan%02d", i), Layer2: fmt.Sprint(i)}
+		in.Networks, in.Wanted = append(in.Networks, network.NetworkRequest{Attachment: a, Primary: true, CIDR: cidr(i)}), append(in.Wanted, a.NetworkName())
+	}
+	for i := range 100 {
+		host := fmt.Sprintf("h%d.example.com", i)
+		in.Endpoints = append(in.Endpoints, network.Endpoint{Name: host, Origin: network.OriginRegistry, Hosts: []string{host}, Port: 443, Match: network.MatchServerName,
+			Backend: network.Backend{Kind: network.BackendExternal, Name: host, Host: host, Port: 443}})
+	}
+	last, _ := derived(in)
+	moved := in
+	moved.Networks = slices.Clone(in.Networks)
+	for i := range moved.Networks {
+		moved.Networks[i].CIDR = cidr(i + 1)
+	}
+	plan, _ := after(moved, last)
+	g := NewWithT(t)
+	g.Expect(plan.Networks).To(HaveLen(count))
+	g.Expect(plan.Networks[0].CIDR).To(Equal(cidr(1)))
+	ratio := cost.Ratio(func() { after(in, last) }, func() { after(moved, last) })
+	t.Logf("%d networks that move cost %.1f times as much as networks that stay", count, ratio)
+	g.Expect(ratio).To(BeNumerically("<", 8))
 }

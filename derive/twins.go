@@ -16,7 +16,7 @@ import (
 // givesWay returns the request for the same layer-2 network that is served in place of s. gives is false if s itself is served.
 func givesWay(in served.Input, s network.NetworkRequest) (twin network.NetworkRequest, gives bool) {
 	for _, x := range in.Networks {
-		isTwin := x.Attachment.String() != s.Attachment.String() && x.Attachment.SameNetwork(s.Attachment) && len(served.Services(x)) > 0
+		isTwin := x.Attachment.SameNetwork(s.Attachment) && x.Attachment.String() != s.Attachment.String() && len(served.Services(x)) > 0
 		if isTwin && compareTwins(in, x, s) < 0 && (!gives || compareTwins(in, x, twin) < 0) {
 			twin, gives = x, true
 		}

@@ -8,6 +8,7 @@ import (
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
 	. "github.com/onsi/gomega"
+	configv1 "github.com/openshift/api/config/v1"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -198,6 +199,43 @@ func TestUnknownAnnotationsAreFew(t *testing.T) {
 	last := problems[len(problems)-1]
 	g.Expect(last.Reason).To(Equal(problem.AnnotationUnknown))
 	g.Expect(message(last)).To(ContainSubstring("185"))
+}
+
+// TestImagesCostLinearly: each further image, mirror or scope costs the same.
+func TestImagesCostLinearly(t *testing.T) {
+	numbered := func(format string, count int) (out []string) {
+		for i := range count {
+			out = append(out, fmt.Sprintf(format, i))
+		}
+		return out
+	}
+	for name, put := range map[string]func(hc *hyperv1.HostedCluster, c *configv1.ImageSpec, count int){
+		"mirrors": func(hc *hyperv1.HostedCluster, _ *configv1.ImageSpec, count int) {
+			hc.Annotations[settings.Prefix+network.KeyAllowedHosts] = "none"
+			for _, source := range numbered("quay.io/%d", 10) {
+				hc.Spec.ImageContentSources = append(hc.Spec.ImageContentSources, hyperv1.ImageContentSource{Source: source, Mirrors: numbered("%d.example.com", count/10)})
+			}
+		},
+		"images and scopes": func(hc *hyperv1.HostedCluster, c *configv1.ImageSpec, count int) {
+			hc.Annotations[hyperv1.ImageOverridesAnnotation] = strings.Join(numbered("a=quay.io/%d", count), ",")
+			c.RegistrySources.AllowedRegistries = append(numbered("r%d", count), "quay.io")
+			c.RegistrySources.BlockedRegistries = numbered("r%d", count)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := func(count int) func() {
+				o := served(t)
+				hc := o.HostedCluster.DeepCopy()
+				hc.Spec.Configuration = &hyperv1.ClusterConfiguration{Image: &configv1.ImageSpec{}}
+				put(hc, hc.Spec.Configuration.Image, count)
+				o.HostedCluster = hc
+				return func() { hcp.Translate(o, network.Plan{}) }
+			}
+			ratio := cost.Ratio(of(250), of(2_500))
+			t.Logf("2,500 cost %.1f times as much as 250", ratio)
+			NewWithT(t).Expect(ratio).To(BeNumerically("<", 40), "each compared with all would be 100")
+		})
+	}
 }
 
 // TestAddressesCostLinearly: each further address of the HostedCluster costs the same, whether it is in the CIDR of a network or not.

@@ -127,9 +127,8 @@ func serviceHasEdgeAddress(n network.Network, in Input) (ps problem.Problems) {
 
 // InForce reports whether s is in force with its requested CIDR.
 func (in Input) InForce(s network.NetworkRequest) bool {
-	return slices.ContainsFunc(in.Retained, func(n network.Network) bool {
-		return n.Name == s.Attachment.NetworkName() && n.CIDR == s.CIDR.Masked()
-	})
+	name, cidr := s.Attachment.NetworkName(), s.CIDR.Masked()
+	return slices.ContainsFunc(in.Retained, func(n network.Network) bool { return n.Name == name && n.CIDR == cidr })
 }
 
 // IsRetained reports whether the network of this name is retained, with any CIDR.

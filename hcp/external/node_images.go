@@ -90,12 +90,18 @@ func RefusedImages(o objects.Objects, in network.Request) problem.Problems {
 	}
 	releases, of, sources := releaseImages(o), c.Image.RegistrySources, o.HostedCluster.Spec.ImageContentSources
 	onlyAllowed, blocked := len(of.AllowedRegistries) > 0, of.BlockedRegistries
+	allowed, refused := imageref.NewScopes(of.AllowedRegistries), imageref.NewScopes(blocked)
+	registries := map[string]bool{}
+	for _, scope := range of.AllowedRegistries {
+		registries[imageref.Registry(scope)] = true
+	}
 	for _, image := range releases {
 		// Nodes also pull the images of the release's payload, from other repositories of its registry that no object
 		// names.
-		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, func(scope string) bool {
-			return imageref.Covers(scope, image) || imageref.Registry(scope) == imageref.Registry(image)
-		}))
+		refuse(image, onlyAllowed && !allowed.Cover(image) && !registries[imageref.Registry(image)])
+		if !refused.Cover(image) {
+			continue
+		}
 		// The repository of the release is never blocked. Other repositories of its registry are, if it has mirrors.
 		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && imageref.Covers(s.Source, image) })
 		blocked = network.Without(blocked, func(scope string) bool {
@@ -108,9 +114,9 @@ func RefusedImages(o objects.Objects, in network.Request) problem.Problems {
 		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
 		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering)))
 	}
+	refused = imageref.NewScopes(blocked)
 	for _, image := range append(nodeImages(o), catalogs(o.HostedCluster)) {
-		within := func(scope string) bool { return imageref.Covers(scope, image) }
-		refuse(image, onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, within) || slices.ContainsFunc(blocked, within))
+		refuse(image, onlyAllowed && !allowed.Cover(image) || refused.Cover(image))
 	}
 	if len(hosts) == 0 {
 		return nil

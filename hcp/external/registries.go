@@ -88,7 +88,8 @@ func ImageHosts(o objects.Objects, own reach.Set) []string {
 // namesUnresolved returns a problem for each network in reach.Set.OwnNamesOnly without the names of registries.
 // Parameter all says what nodes reach with external hosts.
 func namesUnresolved(o objects.Objects, all reach.Set) (ps problem.Problems) {
-	hosts := reach.WithoutScheme(network.Without(dialedForImages(o, all), func(at string) bool { return all.Located(at) || mirrored(o, at, all) }))
+	mirrored := mirroredRegistries(o, all)
+	hosts := reach.WithoutScheme(network.Without(dialedForImages(o, all), func(at string) bool { return all.Located(at) || mirrored[at] }))
 	slices.Sort(hosts)
 	for _, s := range all.OwnNamesOnly() {
 		if len(hosts) > 0 {
@@ -131,16 +132,27 @@ func insideManagement(o objects.Objects, in network.Request, own reach.Set) prob
 	return problem.Problems{problem.New(problem.RegistryInManagementCluster, problem.Subject{}, args, "spec.release.image", "spec.imageContentSources")}
 }
 
-// mirrored reports whether edges have an address for another source or mirror of registry.
-func mirrored(o objects.Objects, registry string, all reach.Set) bool {
-	return slices.ContainsFunc(o.HostedCluster.Spec.ImageContentSources, func(s hyperv1.ImageContentSource) bool {
-		of := func(image string) bool { return imageref.Dialed(image) == registry }
-		elsewhere := func(image string) bool {
-			return all.Located(imageref.Dialed(image)) || all.Proxied(imageref.Dialed(image))
+// mirroredRegistries returns the registries of images with another source or mirror whose address edges have.
+func mirroredRegistries(o objects.Objects, all reach.Set) map[string]bool {
+	out, known := map[string]bool{}, map[string]bool{}
+	elsewhere := func(registry string) bool {
+		if _, again := known[registry]; !again {
+			known[registry] = all.Located(registry) || all.Proxied(registry)
 		}
-		images := append([]string{s.Source}, s.Mirrors...)
-		return slices.ContainsFunc(images, of) && slices.ContainsFunc(images, elsewhere)
-	})
+		return known[registry]
+	}
+	for _, s := range o.HostedCluster.Spec.ImageContentSources {
+		registries := []string{imageref.Dialed(s.Source)}
+		for _, m := range s.Mirrors {
+			registries = append(registries, imageref.Dialed(m))
+		}
+		if slices.ContainsFunc(registries, elsewhere) {
+			for _, registry := range registries {
+				out[registry] = true
+			}
+		}
+	}
+	return out
 }
 
 // noRegistry returns a problem for each network whose VMs certainly reach no registry. registries are those that objects

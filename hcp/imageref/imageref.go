@@ -74,6 +74,47 @@ func Covers(scope, image string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], further))
 }
 
+// Scopes are entries of policy.json. However many there are, Cover takes the same time.
+type Scopes struct {
+	// all has the scopes in lower case, and longest is the length of the longest one.
+	all     map[string]bool
+	longest int
+}
+
+// NewScopes returns the Scopes that are listed.
+func NewScopes(list []string) Scopes {
+	s := Scopes{all: map[string]bool{}}
+	for _, scope := range list {
+		s.all[strings.ToLower(scope)] = true
+		s.longest = max(s.longest, len(scope))
+	}
+	return s
+}
+
+// Cover reports whether one of s applies to image, as Covers does.
+func (s Scopes) Cover(image string) bool {
+	registry := Registry(image)
+	host, _, _ := strings.Cut(strings.TrimPrefix(registry, PlainHTTP), ":")
+	for i := range len(host) {
+		if host[i] == '.' && s.all["*"+host[i:]] {
+			return true
+		}
+	}
+	_, path, _ := strings.Cut(image, "/")
+	image = registry + "/" + path
+	inPath := false
+	for i := range min(len(image), s.longest+1) {
+		// Only a "/" follows a registry.
+		if (image[i] == '/' || inPath && (image[i] == ':' || image[i] == '@')) && s.has(image[:i]) {
+			return true
+		}
+		inPath = inPath || image[i] == '/'
+	}
+	return s.has(image)
+}
+
+func (s Scopes) has(name string) bool { return s.all[name] && !strings.HasPrefix(name, "*.") }
+
 // Replacements returns the images in "name=image,name=image".
 func Replacements(list string) []string {
 	var out []string
