@@ -230,6 +230,10 @@ func TestEarlyAnnouncement(t *testing.T) {
 			NewWithT(t).Expect(nad.Limits(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config})).To(want)
 		})
 	}
+	for further, want := range map[string]bool{`"vlanTrunk":[{"id":100}]`: true, `"vlanTrunk":[{"id":100}],"vlan":0`: true, `"vlanTrunk":[{"id":100}],"vlan":100`: false, `"vlanTrunk":[]`: false} {
+		ps := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","disableContainerInterface":true,` + further + `}`})
+		NewWithT(t).Expect(len(ps) == 1 && ps[0].Cause == problem.NADTrunkWithoutVLAN).To(Equal(want), further)
+	}
 	both := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","portIsolation":true}`})
 	NewWithT(t).Expect(both).To(ConsistOf(HaveField("Cause", problem.NADPortsIsolated), HaveField("Cause", problem.NADAnnouncesEarly)))
 }
@@ -260,6 +264,9 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"VLAN in upper case":              {config: `{"type":"bridge","bridge":"br1","VLAN":100}`},
 		"vlanId of OVN-Kubernetes":        {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlanId":100}`},
 		"vlan of OVN-Kubernetes":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlan":100}`, want: problem.NADVLANMisspelled},
+		"a VLAN of layer2":                {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","name":"n","netAttachDefName":"clusters/vlan100","vlanID":100}`, want: problem.OVNLayer2IgnoresVLAN},
+		"no VLAN of layer2":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","name":"n","netAttachDefName":"clusters/vlan100","vlanID":0,"physicalNetworkName":""}`},
+		"a physical network of layer2":    {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","name":"n","netAttachDefName":"clusters/vlan100","physicalNetworkName":"p"}`, want: problem.OVNLayer2IgnoresVLAN},
 		"no spec":                         {want: problem.NADConfigMissing},
 		"a bridge that no node has":       {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm", nodes: offers, want: problem.NADResourceMissing},
 		"a bridge that a node has":        {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: offers},

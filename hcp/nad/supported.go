@@ -58,22 +58,29 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	return unusable(o, conf, plugins)
 }
 
-// RulesOut returns a problem if VMs certainly get no interface on the network of o, else nil. o must be one that Attach
-// accepts. A VM that is already on the network refutes the problem.
+// RulesOut returns a problem if VMs certainly get no interface on the network of o, or one of another network, else nil.
+// Attach need not accept o. A VM that is already on the network refutes the problem. The bridge plugin refuses ipam
+// together with disableContainerInterface (cmdAdd of bridge.go in containernetworking/plugins).
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, conf, err := parse(o.Config)
-	switch {
-	case err != nil:
-		return nil
-	case strings.Contains(o.Name, "."):
+	if strings.Contains(o.Name, ".") {
 		return o.problem(problem.NADNameHasDot, nil)
-	case assignsAlways(conf):
-		return o.problem(problem.NADVersionTooOld, nil)
+	}
+	if err != nil {
+		return nil
 	}
 	kind, bridge := text(plugins[0]["type"]), text(valueOf(plugins[0], "bridge"))
+	onBridge := kind == typeBridge || kind == typeCNVBridge
+	assigns := assigning(o, plugins) != nil || text(valueOf(plugins[0], "subnets")) != ""
 	ofOVS := nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int")
-	if ofOVS && (kind == typeBridge || kind == typeCNVBridge) {
+	by, ofIPAM := ipam(plugins[0])
+	switch {
+	case assignsAlways(conf) && !assigns && (onBridge || slices.Contains([]string{typeMacvlan, typeSRIOV, typeOVN}, kind)):
+		return o.problem(problem.NADVersionTooOld, nil)
+	case onBridge && ofOVS:
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
+	case onBridge && ofIPAM && valueOf(plugins[0], "disableContainerInterface") == true:
+		return o.problem(problem.NADAssignsWithoutInterface, problem.Args{"ipam": {by}, "type": {kind}})
 	}
 	if p := misspelled(o, plugins[0]); p != nil {
 		return p
@@ -135,6 +142,9 @@ func Limits(o Object) problem.Problems {
 			out = append(out, *o.problem(problem.NADWithoutVLANKey, problem.Args{"setting": {key}, "type": {typeMacvlan}}))
 		}
 	case typeBridge, typeCNVBridge:
+		if trunk, _ := valueOf(first, "vlanTrunk").([]any); len(trunk) > 0 && vlan(first) == 0 {
+			out = append(out, *o.problem(problem.NADTrunkWithoutVLAN, nil))
+		}
 		if valueOf(first, "portIsolation") == true {
 			out = append(out, *o.problem(problem.NADPortsIsolated, nil))
 		}

@@ -111,6 +111,10 @@ var (
 		What:   "VMs {vms} have the same MAC address {mac} on {nad}.",
 		Effect: "DHCP gives them one address, and switches send frames to one of them.",
 		Fix:    "Give each VM a MAC address of its own. Look for the address in annotation kubevirt-vm-jsonpatch of HyperShift."})
+	MACPatched = declare("MACPatched", Entry{Reason: AddressConflict, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "Annotation {annotation} gives the MAC address {mac} to each VM of NodePool {nodePools}.",
+		Effect: "DHCP gives these VMs one address, and switches send frames to one of them.",
+		Fix:    "Remove macAddress from the annotation."})
 	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
 		What:   "Annotation mtu ({mtu}) is larger than the MTU of the interfaces of VMs on network {network} ({ofNAD}).",
 		Effect: "VMs send packets that their own network interface drops.",
@@ -213,9 +217,9 @@ var (
 		What:   "Annotation {key} has addresses that are not host addresses of network {network} ({cidr}): {servers}.",
 		Effect: "Edges have no route to these relay agents, so their VMs get no address.",
 		Fix:    "Set the addresses that the relay agents have on the network."})
-	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError,
+	NameServersUnreachable = declare("NameServersUnreachable", Entry{Reason: AddressConflict, Severity: SeverityError, PreventsNodes: true,
 		What:   "DHCP advertises no DNS server that VMs on network {network} ({cidr}) reach. From annotation {key}, it advertises: {servers}.",
-		Effect: "VMs cannot resolve names, so nodes do not become Ready.",
+		Effect: "VMs cannot resolve names, so nodes may not become Ready.",
 		Fix:    "Set {key} to the address of a DNS server that VMs reach, with port 53. Or add dns to annotation services. Beyond the network, VMs need annotation gateway."})
 	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What: "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the " +
