@@ -29,7 +29,7 @@ func TestManyKeysCostLittle(t *testing.T) {
 	for name, reads := range map[string]func(){
 		"Attach":   func() { _, _ = nad.Attach(o, nad.Nodes{}) },
 		"RulesOut": func() { _ = nad.RulesOut(o, nad.Nodes{}) },
-		"CutsOff":  func() { _ = nad.CutsOff(o) },
+		"CutsOff":  func() { _ = nad.CutsOff(o, nad.Nodes{}) },
 		"Limits":   func() { _ = nad.Limits(o) },
 	} {
 		ratio := cost.Ratio(parses, reads)
@@ -201,11 +201,26 @@ func TestWhatCutsVMsOff(t *testing.T) {
 	} {
 		t.Run(config, func(t *testing.T) {
 			var got problem.Cause
-			if p := nad.CutsOff(nad.Object{Config: config}); p != nil {
+			if p := nad.CutsOff(nad.Object{Config: config}, nad.Nodes{Resources: map[string]bool{"example.com/vf": true}}); p != nil {
 				got = p.Cause
 			}
 			NewWithT(t).Expect(got).To(Equal(want))
 		})
+	}
+}
+
+// TestBridgeOfNoNode: if the bridge marker shows bridges of nodes, and none has this name, the plugin creates a bridge without an uplink.
+func TestBridgeOfNoNode(t *testing.T) {
+	nodes := nad.Nodes{Resources: map[string]bool{"bridge.network.kubevirt.io/br1": true}}
+	for config, want := range map[string]bool{
+		`{"type":"bridge","bridge":"br1"}`:                              false,
+		`{"type":"bridge","bridge":"br2"}`:                              true,
+		`{"type":"cnv-bridge","bridge":"br2"}`:                          true,
+		`{"type":"bridge"}`:                                             false,
+		`{"type":"sriov","bridge":"br2","spoofchk":"off","trust":"on"}`: false,
+	} {
+		p := nad.CutsOff(nad.Object{Config: config}, nodes)
+		NewWithT(t).Expect(p != nil && p.Cause == problem.NADBridgeOnNoNode).To(Equal(want), config)
 	}
 }
 

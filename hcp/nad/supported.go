@@ -102,8 +102,9 @@ func assignsAlways(conf map[string]any) bool {
 // accepts. HyperShift asks KubeVirt for a bridge (virtualMachineInterfaces in nodepool/kubevirt/kubevirt.go). KubeVirt
 // gives the interface below the bridge another MAC than that of the VM (bridgeBindingSpec in KubeVirt's
 // pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). Unless a
-// virtual function is trusted and its spoof check is off, it drops frames from another MAC.
-func CutsOff(o Object) *problem.Problem {
+// virtual function is trusted and its spoof check is off, it drops frames from another MAC. A bridge that no node has, by
+// the resources of KubeVirt's bridge marker, has no uplink.
+func CutsOff(o Object, nodes Nodes) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
 		return nil
@@ -115,6 +116,15 @@ func CutsOff(o Object) *problem.Problem {
 	case typeSRIOV:
 		if text(valueOf(first, "spoofchk")) != "off" || text(valueOf(first, "trust")) != "on" {
 			return o.problem(problem.NADChecksMACs, nil)
+		}
+	case typeBridge, typeCNVBridge:
+		const marker = "bridge.network.kubevirt.io/"
+		bridge, marked := text(valueOf(first, "bridge")), false
+		for resource := range nodes.Resources {
+			marked = marked || strings.HasPrefix(resource, marker)
+		}
+		if marked && bridge != "" && !nodes.Resources[marker+bridge] {
+			return o.problem(problem.NADBridgeOnNoNode, problem.Args{"device": {bridge}, "type": {text(first["type"])}})
 		}
 	}
 	return nil

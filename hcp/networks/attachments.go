@@ -51,7 +51,7 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 		return network.Attachment{}, problem.Problems{*fault}
 	}
 	if out == nil && !patched(o, r) {
-		if out = nad.CutsOff(object); out != nil && !r.Primary {
+		if out = nad.CutsOff(object, o.nodes); out != nil && !r.Primary {
 			out.Severity = problem.SeverityInfo // Nodes boot without it.
 		}
 	}

@@ -140,6 +140,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} of type sriov does not set spoofchk off and trust on.",
 		Effect: "HyperShift connects VMs through a bridge, so their MAC is not the virtual function's. The device may drop their frames. Then nodes that boot from the network do not become Ready.",
 		Fix:    "Set \"spoofchk\": \"off\" and \"trust\": \"on\" in its spec.config. Or use type bridge, cnv-bridge or OVN localnet."})
+	NADBridgeOnNoNode = declare("NADBridgeOnNoNode", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "No node has the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker.",
+		Effect: "The plugin {type} creates a bridge without an uplink, so VMs and edges of different nodes do not reach each other.",
+		Fix:    "Create the bridge on the nodes, such as with a NodeNetworkConfigurationPolicy, or correct its name in spec.config."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})
