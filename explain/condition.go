@@ -79,7 +79,7 @@ func (s Status) unapplied(ps problem.Problems) problem.Problems {
 func Ordered(ps problem.Problems) problem.Problems {
 	out := merged(ps)
 	slices.SortStableFunc(out, func(a, b problem.Problem) int {
-		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), byTraits(a.Reason.Traits(), b.Reason.Traits()))
+		return cmp.Or(a.Level().Compare(b.Level()), confinedLast(a, b), byTraits(a.Traits(), b.Traits()))
 	})
 	return out
 }
@@ -97,7 +97,7 @@ func byTraits(a, b problem.Traits) int {
 
 // mayPrevent reports whether p may keep nodes from becoming Ready although everything is served.
 func mayPrevent(p problem.Problem) bool {
-	return p.Reason.Traits().Rank == problem.PreventsNodes && p.Level() != problem.SeverityInfo
+	return p.Traits().Rank == problem.PreventsNodes && p.Level() != problem.SeverityInfo
 }
 
 // merged returns ps without duplicates. It merges Warnings and hints (severity Info) that differ only in their network.

@@ -11,10 +11,13 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// unchanged returns the networks that run as before because of a confined Error. errors are all other Errors.
+// unchanged returns the networks that run as before because of a confined Error. errors are all other Errors, and those
+// that stop VMs.
 func (s Status) unchanged() (all []network.Network, errors problem.Problems) {
 	for _, p := range s.Problems.Of(problem.SeverityError) {
-		i := slices.IndexFunc(s.Plan.Networks, func(n network.Network) bool { return p.Confined && n.Attachment.String() == aboutNetwork(p) })
+		i := slices.IndexFunc(s.Plan.Networks, func(n network.Network) bool {
+			return p.Confined && !p.StopsVMs() && n.Attachment.String() == aboutNetwork(p)
+		})
 		switch {
 		case i < 0:
 			errors = append(errors, p)
@@ -38,13 +41,14 @@ func aboutNetwork(p problem.Problem) string {
 	return cmp.Or(p.Args["network"].String(), p.Args["nad"].String())
 }
 
-// withoutNode returns a clause about the networks that confined Errors leave out, or "" if there are none.
+// withoutNode returns a clause about the networks that confined Errors leave out or whose VMs they stop, or "" if there
+// are none.
 func withoutNode(networks []network.Network, problems problem.Problems) string {
 	var names []string
 	for _, p := range problems.Of(problem.SeverityError) {
 		name := aboutNetwork(p)
 		runs := slices.ContainsFunc(networks, func(n network.Network) bool { return n.Attachment.String() == name })
-		if p.Confined && !runs && !slices.Contains(names, name) {
+		if p.Confined && (!runs || p.StopsVMs()) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -82,7 +82,8 @@ func outlookOf(networks []network.Network, problems problem.Problems) outlook {
 		return outlook{boots: Unknown, may: "VMs may not start, so nodes may not become Ready"}
 	case of(problem.FramesDropped), of(problem.ImagesUnreachable), of(problem.PodNetworkUnsupported), of(problem.ControlPlaneProxied),
 		has(func(p problem.Problem) bool {
-			return p.Reason == problem.NodesNotCreated && !slices.Contains(stopsNodes, p.Cause) && p.Cause != problem.NodePoolLabelStopsUpdates
+			e, _ := p.Cause.Entry()
+			return e.PreventsNodes || p.Reason == problem.NodesNotCreated && !slices.Contains(stopsNodes, p.Cause) && p.Cause != problem.NodePoolLabelStopsUpdates
 		}):
 		return outlook{boots: Unknown, may: "nodes may not become Ready"}
 	case onPrimary(problem.EdgesCannotStart):

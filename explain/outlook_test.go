@@ -52,6 +52,9 @@ func TestVerdictsAgree(t *testing.T) {
 	none, noPlane := problem.New(problem.NoNodePoolCreatesNodes, problem.Subject{}, nil), problem.New(problem.ControlPlaneRefused, problem.Subject{}, problem.Args{"condition": {"ValidConfiguration"}, "error": {"x"}})
 	range1, range2 := of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/vlan100"), of(problem.SeverityWarning, problem.RangeTooSmall, "Network", "clusters/storage")
 	cidr := of(problem.SeverityWaiting, problem.WaitingForNetwork, "Network", "clusters/vlan303")
+	missing := problem.New(problem.NADNotFound, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: "clusters", Name: "storage"}, problem.Args{"nad": {"clusters/storage"}, "nodePools": {"blue"}, "types": {"bridge"}})
+	missing.Confined = true
+	nameless := boot.Problem(problem.NameServersUnreachable, problem.Args{"servers": {"none"}}, network.KeyUpstreams).Warning()
 	ignition, oauth := of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "ignition-server"), of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "oauth")
 	for name, c := range map[string]struct {
 		plan            network.Plan
@@ -80,10 +83,15 @@ func TestVerdictsAgree(t *testing.T) {
 		"no control plane":           {one, problem.Problems{noPlane}, "HyperShift creates no control plane, so no node becomes Ready. The API server is not served yet: ", "HyperShift creates no control plane, so no node becomes Ready."},
 		"addresses":                  {both, problem.Problems{range1}, "VMs may run out of addresses, so some nodes may not become Ready. DHCP", "VMs may run out of addresses, so some nodes may not become Ready."},
 		"secondary addresses":        {both, problem.Problems{range2}, "Nodes can boot: DHCP", "nodes will become Ready, with warnings."},
-		"waits and images":           {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},
-		"a network waits":            {one, problem.Problems{cidr}, "Nodes on other networks can boot. Network clusters/vlan303 is not served yet: ", "nodes will become Ready when the items marked Waiting exist."},
-		"Ignition waits":             {one, problem.Problems{oauth, ignition}, "Ignition and OAuth are not served yet: new nodes cannot boot. DHCP", "nodes will become Ready when the items marked Waiting exist."},
-		"OAuth waits":                {one, problem.Problems{oauth}, "Nodes can become Ready. OAuth is not served yet: logins fail. DHCP", "nodes will become Ready. OAuth is not served yet: logins fail."},
+		"a disk is missing": {one, problem.Problems{missing}, "Nodes on other networks can boot. Network clusters/storage is not served: VMs cannot boot or get an address there. DHCP",
+			"nodes on network clusters/storage cannot become Ready."},
+		"a disk that runs is missing": {both, problem.Problems{missing}, "Nodes on other networks can boot. Network clusters/storage is not served: VMs cannot boot or get an address there. DHCP",
+			"nodes on network clusters/storage cannot become Ready."},
+		"no DNS server":    {one, problem.Problems{console, nameless}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"waits and images": {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},
+		"a network waits":  {one, problem.Problems{cidr}, "Nodes on other networks can boot. Network clusters/vlan303 is not served yet: ", "nodes will become Ready when the items marked Waiting exist."},
+		"Ignition waits":   {one, problem.Problems{oauth, ignition}, "Ignition and OAuth are not served yet: new nodes cannot boot. DHCP", "nodes will become Ready when the items marked Waiting exist."},
+		"OAuth waits":      {one, problem.Problems{oauth}, "Nodes can become Ready. OAuth is not served yet: logins fail. DHCP", "nodes will become Ready. OAuth is not served yet: logins fail."},
 		"secondary network fails": {both, problem.Problems{of(problem.SeverityWaiting, problem.AddressCheckPending, "Network", "clusters/storage")},
 			"Nodes can boot. Network clusters/storage is not served yet: VMs get no address there. DHCP", "nodes will become Ready when the items marked Waiting exist."},
 		"pod network":               {pods, nil, "DHCP, DNS and proxy are ready", "VMs boot from the pod network."},

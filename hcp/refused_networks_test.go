@@ -101,7 +101,8 @@ func TestNotSelectedNetworks(t *testing.T) {
 	g.Expect(notSelected(problems)).To(BeEmpty(), "VMs boot from the pod network")
 }
 
-// TestMacvlan: no VM of HyperShift receives frames on a macvlan. Nothing else is known of VMs that the user patches. VMs that run keep their network.
+// TestMacvlan: no VM of HyperShift receives frames on a macvlan. Nothing else is known of VMs whose interfaces the user patches. VMs that run keep their
+// network.
 func TestMacvlan(t *testing.T) {
 	const patch = `[{"op":"replace","path":"/spec/template/spec/domain/devices/interfaces/0","value":{}}]`
 	for name, c := range map[string]struct {
@@ -116,6 +117,18 @@ func TestMacvlan(t *testing.T) {
 		"VMs of the NodePool are patched": {func(o *hcp.Objects) {
 			o.VMs, o.NodePools[0].Annotations = nil, map[string]string{hyperv1.JSONPatchAnnotation: patch}
 		}, ""},
+		"their devices are patched": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"add","path":"/spec/template/spec/domain/devices","value":{}}]`
+		}, ""},
+		"a patch moves their interfaces": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"move","path":"/x","from":"/spec/template/spec/networks/0"}]`
+		}, ""},
+		"their CPUs are patched": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"test","path":"/spec/template/spec"},{"op":"add","path":"/spec/template/spec/domain/cpu/dedicatedCpuPlacement","value":true}]`
+		}, problem.SeverityError},
+		"their disks are patched": {func(o *hcp.Objects) {
+			o.VMs, o.NodePools[0].Annotations = nil, map[string]string{hyperv1.JSONPatchAnnotation: `[{"op":"add","path":"/spec/template/spec/domain/devices/interfacesX","value":1}]`}
+		}, problem.SeverityError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -37,10 +37,11 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "Edges cannot serve a network, or can serve it only in part, because of its NetworkAttachmentDefinition or the " +
 			"NodePools."},
 	problem.FramesDropped: {
-		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in its pod. The pod's " +
-			"interface has another MAC address. A macvlan interface delivers no frames for the VM's MAC address, and a " +
-			"virtual function of type sriov may drop them. The default bridge of type bridge has no uplink. " +
-			"If annotation kubevirt-vm-jsonpatch changes the VMs, oooi does not report this."},
+		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in the VM's pod. " +
+			"The VM and the interface of the pod have different MAC addresses. A macvlan interface delivers no frames for " +
+			"the VM's MAC address, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
+			"changes interfaces or networks of VMs, oooi does not report this. A Linux bridge that the plugin " +
+			"creates connects only VMs and edges of one node."},
 	problem.NADNamespaceNotAllowed: {Page: "networks.md",
 		Text: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. If Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use only the control plane namespace, namespace default, and the global " +

@@ -29,7 +29,7 @@ func TestManyKeysCostLittle(t *testing.T) {
 	for name, reads := range map[string]func(){
 		"Attach":   func() { _, _ = nad.Attach(o, nad.Nodes{}) },
 		"RulesOut": func() { _ = nad.RulesOut(o, nad.Nodes{}) },
-		"CutsOff":  func() { _ = nad.CutsOff(o) },
+		"CutsOff":  func() { _ = nad.CutsOff(o, nad.Nodes{}) },
 		"Limits":   func() { _ = nad.Limits(o) },
 	} {
 		ratio := cost.Ratio(parses, reads)
@@ -201,11 +201,26 @@ func TestWhatCutsVMsOff(t *testing.T) {
 	} {
 		t.Run(config, func(t *testing.T) {
 			var got problem.Cause
-			if p := nad.CutsOff(nad.Object{Config: config}); p != nil {
+			if p := nad.CutsOff(nad.Object{Config: config}, nad.Nodes{Resources: map[string]bool{"example.com/vf": true}}); p != nil {
 				got = p.Cause
 			}
 			NewWithT(t).Expect(got).To(Equal(want))
 		})
+	}
+}
+
+// TestBridgeOfNoNode: if the bridge marker shows bridges of nodes, and none has this name, the plugin creates a bridge without an uplink.
+func TestBridgeOfNoNode(t *testing.T) {
+	nodes := nad.Nodes{Resources: map[string]bool{"bridge.network.kubevirt.io/br1": true}}
+	for config, want := range map[string]bool{
+		`{"type":"bridge","bridge":"br1"}`:                              false,
+		`{"type":"bridge","bridge":"br2"}`:                              true,
+		`{"type":"cnv-bridge","bridge":"br2"}`:                          true,
+		`{"type":"bridge"}`:                                             false,
+		`{"type":"sriov","bridge":"br2","spoofchk":"off","trust":"on"}`: false,
+	} {
+		p := nad.CutsOff(nad.Object{Config: config}, nodes)
+		NewWithT(t).Expect(p != nil && p.Cause == problem.NADBridgeOnNoNode).To(Equal(want), config)
 	}
 }
 
@@ -231,7 +246,11 @@ func TestEarlyAnnouncement(t *testing.T) {
 		})
 	}
 	for _, config := range []string{`{"type":"bridge","disableContainerInterface":true}`, `{"type":"cnv-bridge","bridge":"","vlan":7,"disableContainerInterface":true}`} {
-		NewWithT(t).Expect(*nad.CutsOff(nad.Object{Config: config})).To(And(HaveField("Cause", problem.NADBridgeNotNamed), HaveField("Severity", problem.SeverityWarning)))
+		NewWithT(t).Expect(*nad.CutsOff(nad.Object{Config: config}, nad.Nodes{})).To(And(HaveField("Cause", problem.NADBridgeNotNamed), HaveField("Severity", problem.SeverityWarning)))
+	}
+	for further, want := range map[string]bool{`"vlanTrunk":[{"id":100}]`: true, `"vlanTrunk":[{"id":100}],"vlan":0`: true, `"vlanTrunk":[{"id":100}],"vlan":100`: false, `"vlanTrunk":[]`: false} {
+		ps := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","disableContainerInterface":true,` + further + `}`})
+		NewWithT(t).Expect(len(ps) == 1 && ps[0].Cause == problem.NADTrunkWithoutVLAN).To(Equal(want), further)
 	}
 	both := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","portIsolation":true}`})
 	NewWithT(t).Expect(both).To(ConsistOf(HaveField("Cause", problem.NADPortsIsolated), HaveField("Cause", problem.NADAnnouncesEarly)))
@@ -263,6 +282,9 @@ func TestWhatRulesVMsOut(t *testing.T) {
 		"VLAN in upper case":              {config: `{"type":"bridge","bridge":"br1","VLAN":100}`},
 		"vlanId of OVN-Kubernetes":        {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlanId":100}`},
 		"vlan of OVN-Kubernetes":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","name":"n","netAttachDefName":"clusters/vlan100","vlan":100}`, want: problem.NADVLANMisspelled},
+		"a VLAN of layer2":                {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","name":"n","netAttachDefName":"clusters/vlan100","vlanID":100}`, want: problem.OVNLayer2IgnoresVLAN},
+		"no VLAN of layer2":               {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","name":"n","netAttachDefName":"clusters/vlan100","vlanID":0,"physicalNetworkName":""}`},
+		"a physical network of layer2":    {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","name":"n","netAttachDefName":"clusters/vlan100","physicalNetworkName":"p"}`, want: problem.OVNLayer2IgnoresVLAN},
 		"no spec":                         {want: problem.NADConfigMissing},
 		"a bridge that no node has":       {config: `{"type":"bridge","bridge":"br-vm"}`, resource: "bridge.network.kubevirt.io/br-vm", nodes: offers, want: problem.NADResourceMissing},
 		"a bridge that a node has":        {config: `{"type":"bridge","bridge":"br-ex"}`, resource: "bridge.network.kubevirt.io/br-ex", nodes: offers},

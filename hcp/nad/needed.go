@@ -158,10 +158,18 @@ func unusable(o Object, conf map[string]any, plugins []map[string]any) *problem.
 	return nil
 }
 
-// misspelled returns a problem if plugin has a misspelled key for its VLAN, so that the network would have no VLAN.
+// misspelled returns a problem if plugin has a misspelled key for its VLAN, or one that OVN-Kubernetes reads only with
+// another topology (newLayer2NetConfInfo in go-controller/pkg/util/multi_network.go). Then the network would have no VLAN.
 // Otherwise it returns nil.
 func misspelled(o Object, plugin map[string]any) *problem.Problem {
 	kind := text(plugin["type"])
+	if kind == typeOVN && text(valueOf(plugin, "topology")) == topologyLayer2 {
+		for _, key := range []string{"vlanID", "physicalNetworkName"} {
+			if v := valueOf(plugin, key); v != nil && v != 0.0 && v != "" {
+				return o.problem(problem.OVNLayer2IgnoresVLAN, problem.Args{"setting": {key}})
+			}
+		}
+	}
 	right := map[string]string{typeBridge: "vlan", typeCNVBridge: "vlan", typeSRIOV: "vlan", typeOVN: "vlanID"}[kind]
 	wrong := vlanKey(plugin, right)
 	if right == "" || wrong == "" || valueOf(plugin, right) != nil {

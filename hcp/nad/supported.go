@@ -58,22 +58,29 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 	return unusable(o, conf, plugins)
 }
 
-// RulesOut returns a problem if VMs certainly get no interface on the network of o, else nil. o must be one that Attach
-// accepts. A VM that is already on the network refutes the problem.
+// RulesOut returns a problem if VMs certainly get no interface on the network of o, or one of another network, else nil.
+// Attach need not accept o. A VM that is already on the network refutes the problem. The bridge plugin refuses ipam
+// together with disableContainerInterface (cmdAdd of bridge.go in containernetworking/plugins).
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, conf, err := parse(o.Config)
-	switch {
-	case err != nil:
-		return nil
-	case strings.Contains(o.Name, "."):
+	if strings.Contains(o.Name, ".") {
 		return o.problem(problem.NADNameHasDot, nil)
-	case assignsAlways(conf):
-		return o.problem(problem.NADVersionTooOld, nil)
+	}
+	if err != nil {
+		return nil
 	}
 	kind, bridge := text(plugins[0]["type"]), text(valueOf(plugins[0], "bridge"))
+	onBridge := kind == typeBridge || kind == typeCNVBridge
+	assigns := assigning(o, plugins) != nil || text(valueOf(plugins[0], "subnets")) != ""
 	ofOVS := nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int")
-	if ofOVS && (kind == typeBridge || kind == typeCNVBridge) {
+	by, ofIPAM := ipam(plugins[0])
+	switch {
+	case assignsAlways(conf) && !assigns && (onBridge || slices.Contains([]string{typeMacvlan, typeSRIOV, typeOVN}, kind)):
+		return o.problem(problem.NADVersionTooOld, nil)
+	case onBridge && ofOVS:
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
+	case onBridge && ofIPAM && valueOf(plugins[0], "disableContainerInterface") == true:
+		return o.problem(problem.NADAssignsWithoutInterface, problem.Args{"ipam": {by}, "type": {kind}})
 	}
 	if p := misspelled(o, plugins[0]); p != nil {
 		return p
@@ -96,23 +103,31 @@ func assignsAlways(conf map[string]any) bool {
 // gives the interface below the bridge another MAC than that of the VM (bridgeBindingSpec in KubeVirt's
 // pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). Unless a
 // virtual function is trusted and its spoof check is off, it drops frames from another MAC. A bridge that the bridge
-// plugin creates has no uplink.
-func CutsOff(o Object) *problem.Problem {
+// plugin creates has no uplink: it has no name in o, or no node has it by the resources of KubeVirt's bridge marker.
+func CutsOff(o Object, nodes Nodes) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
 		return nil
 	}
 	first := plugins[0]
 	switch text(first["type"]) {
-	case typeBridge, typeCNVBridge:
-		if text(valueOf(first, "bridge")) == "" { // defaultBrName in plugins/main/bridge/bridge.go
-			return o.problem(problem.NADBridgeNotNamed, problem.Args{"device": {"cni0"}})
-		}
 	case typeMacvlan:
 		return o.problem(problem.NADIsMacvlan, nil)
 	case typeSRIOV:
 		if text(valueOf(first, "spoofchk")) != "off" || text(valueOf(first, "trust")) != "on" {
 			return o.problem(problem.NADChecksMACs, nil)
+		}
+	case typeBridge, typeCNVBridge:
+		const marker = "bridge.network.kubevirt.io/"
+		bridge, marked := text(valueOf(first, "bridge")), false
+		if bridge == "" { // defaultBrName in plugins/main/bridge/bridge.go
+			return o.problem(problem.NADBridgeNotNamed, problem.Args{"device": {"cni0"}})
+		}
+		for resource := range nodes.Resources {
+			marked = marked || strings.HasPrefix(resource, marker)
+		}
+		if marked && !nodes.Resources[marker+bridge] {
+			return o.problem(problem.NADBridgeOnNoNode, problem.Args{"device": {bridge}, "type": {text(first["type"])}})
 		}
 	}
 	return nil
@@ -140,6 +155,9 @@ func Limits(o Object) problem.Problems {
 			out = append(out, *o.problem(problem.NADWithoutVLANKey, problem.Args{"setting": {key}, "type": {typeMacvlan}}))
 		}
 	case typeBridge, typeCNVBridge:
+		if trunk, _ := valueOf(first, "vlanTrunk").([]any); len(trunk) > 0 && vlan(first) == 0 {
+			out = append(out, *o.problem(problem.NADTrunkWithoutVLAN, nil))
+		}
 		if valueOf(first, "portIsolation") == true {
 			out = append(out, *o.problem(problem.NADPortsIsolated, nil))
 		}

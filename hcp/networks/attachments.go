@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	nadv1 "github.com/k8snetworkplumbingwg/network-attachment-definition-client/pkg/apis/k8s.cni.cncf.io/v1"
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
@@ -48,12 +46,15 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	}
 	object := nadObject(found)
 	a, fault := nad.Attach(object, o.nodes)
+	out := cmp.Or(nad.RulesOut(object, o.nodes), contradicted(o, found))
+	if fault != nil && !r.Primary && out != nil && out.StopsVMs() {
+		fault = out // VMs need the network, but no edges there.
+	}
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	out := cmp.Or(nad.RulesOut(object, o.nodes), contradicted(o, found))
 	if out == nil && !patched(o, r) {
-		if out = nad.CutsOff(object); out != nil && !r.Primary {
+		if out = nad.CutsOff(object, o.nodes); out != nil && !r.Primary {
 			out.Severity = problem.SeverityInfo // Nodes boot without it.
 		}
 	}
@@ -87,11 +88,16 @@ func contradicted(o indexed, found nadv1.NetworkAttachmentDefinition) *problem.P
 	return &p
 }
 
-// patched reports whether the user patches VMs of r, which may connect them in another way than HyperShift does.
+// patched reports whether the user patches the interfaces or networks of VMs of r, which may connect them in another way
+// than HyperShift does.
 func patched(o indexed, r network.NetworkRequest) bool {
-	return o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] != "" || slices.ContainsFunc(r.NodePools, func(name string) bool {
+	patches := func(of map[string]string) bool {
+		p := patchOf(of)
+		return p.touches(patchedInterfaces) || p.touches(patchedNetworks)
+	}
+	return patches(o.HostedCluster.Annotations) || slices.ContainsFunc(r.NodePools, func(name string) bool {
 		np := o.byName[name]
-		return np != nil && np.Annotations[hyperv1.JSONPatchAnnotation] != ""
+		return np != nil && patches(np.Annotations)
 	})
 }
 
@@ -144,32 +150,6 @@ func nadObject(n nadv1.NetworkAttachmentDefinition) nad.Object {
 		}
 	}
 	return d
-}
-
-func nodesForEdges(o objects.Objects) nad.Nodes {
-	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: o.Management.RunsOVN(o.Nodes)}
-	if o.Partial && len(o.Nodes) == 0 {
-		return nodes
-	}
-	nodes.Resources = map[string]bool{}
-	for _, n := range o.Nodes {
-		for name, q := range n.Status.Allocatable {
-			if !q.IsZero() {
-				nodes.Resources[string(name)] = true
-			}
-		}
-	}
-	return nodes
-}
-
-// forwardByDefault reports whether some Linux node has a container runtime other than CRI-O, which might leave IPv4
-// forwarding enabled in new pods. A node that has not reported its runtime counts as CRI-O. That is safe: an edge with
-// forwarding enabled does not become ready.
-func forwardByDefault(o objects.Objects) bool {
-	return slices.ContainsFunc(o.Nodes, func(n corev1.Node) bool {
-		info := n.Status.NodeInfo
-		return info.ContainerRuntimeVersion != "" && info.OperatingSystem != "windows" && !strings.HasPrefix(info.ContainerRuntimeVersion, "cri-o://")
-	})
 }
 
 // isolated returns a problem if the NAD of r is in another namespace and VMs may be unable to use it. If a VM is

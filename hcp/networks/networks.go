@@ -92,7 +92,7 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 	if len(all) > 0 {
 		var ps problem.Problems
 		refused, ps = notSelected(o, base.Network)
-		problems = append(problems, ps...)
+		problems = append(append(problems, ps...), stoppingVMs(o, base.Network)...)
 	}
 	for i := range all {
 		all[i].ofNAD, all[i].ofNADProblems = nadValues(o, all[i].Attachment)
@@ -106,19 +106,19 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 	problems = append(problems, strayAddresses(all, home, o, base)...)
 	out := withAttachments(o, all)
 	out.Networks, out.Refused = withUnserved(o, out.Networks), append(refused, out.Refused...)
-	out.Problems = slices.Concat(problems, out.Problems, separate(o, out.Networks, last))
+	out.Problems = slices.Concat(problems, out.Problems, withoutResource(o, base.EdgeNodes, out.Networks), separate(o, out.Networks, last))
 	return out
 }
 
-// withAttachments returns the networks that edges can join. A network with an Error is left out. If no VM boots from
-// the network, its Errors become Warnings. Of several NADs of one layer-2 network, Derive serves one.
+// withAttachments returns the networks that edges can join. A network with an Error is left out. Of several NADs of one layer-2 network, Derive serves one.
 func withAttachments(o indexed, all []merged) Requested {
 	out := Requested{Networks: []network.NetworkRequest{}}
+	boots := slices.ContainsFunc(all, func(s merged) bool { return s.Primary })
 	for _, s := range all {
 		a, ps := attachment(o, s.NetworkRequest)
 		ps = slices.Concat(s.problems, ps, s.listedTwice(o, a))
 		if ps.Blocking() {
-			out.Problems = append(out.Problems, s.refusing(ps)...)
+			out.Problems = append(out.Problems, s.refusing(o, ps, boots)...)
 			if s.Primary {
 				out.Refused = append(out.Refused, s.Attachment.NetworkName())
 			}

@@ -1,5 +1,5 @@
 // This file decides which networks are refused because they have an Error of their own. If VMs boot from such a
-// network, the Error is confined to it. Otherwise it becomes a Warning.
+// network, the Error is confined to it. Otherwise it becomes a Warning, unless it keeps VMs from starting.
 
 package networks
 
@@ -9,20 +9,28 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// refusing returns a copy of ps. If VMs boot from s, each Error is confined to s. Otherwise each Error becomes a Warning.
-func (s merged) refusing(ps problem.Problems) problem.Problems {
-	if !s.Primary {
-		return ps.NotBlocking()
-	}
+// refusing returns a copy of ps, the problems of s. If VMs boot from s, each Error is confined to s. Otherwise only the
+// Errors that stop VMs remain, and are confined. The others become Warnings. If boots is true, VMs boot from another
+// network of oooi. Then s may assign addresses itself, unless the user wants edges there and has set its CIDR.
+func (s merged) refusing(o indexed, ps problem.Problems, boots bool) problem.Problems {
 	ps = slices.Clone(ps)
 	for i := range ps {
-		if ps[i].Severity != problem.SeverityError {
+		switch {
+		case ps[i].Severity != problem.SeverityError:
+			continue
+		case s.Primary, ps[i].StopsVMs() && !o.attached[s.Attachment]:
+		case boots && !s.CIDR.IsValid() && slices.Contains([]problem.Cause{problem.NADHasIPAM, problem.OVNHasSubnets, problem.OVNOwnerHasSubnets}, ps[i].Cause):
+			ps[i] = nad.Problem(problem.NADAssignsAddresses, s.Attachment, nil)
+			continue
+		default:
+			ps[i] = ps[i].Warning()
 			continue
 		}
 		ps[i].Confined = true
@@ -46,6 +54,35 @@ func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Atta
 		return network.Attachment{}, false
 	}
 	return all[0], true
+}
+
+// stoppingVMs returns confined Errors about networks that annotation network does not select, and that keep VMs from
+// starting. KubeVirt creates no pod for a VM if one of its NetworkAttachmentDefinitions is missing (NetworkToResource in
+// its pkg/network/multus/nad.go), and Multus starts no pod with a faulty one.
+func stoppingVMs(o indexed, selected string) (ps problem.Problems) {
+	var all []merged
+	at := map[network.Attachment]int{}
+	for _, np := range oldestFirst(o.NodePools) {
+		for _, a := range objects.Attachments(o.HostedCluster, np) {
+			if selects(selected, a) {
+				continue
+			}
+			i, known := at[a]
+			if !known {
+				i, at[a] = len(all), len(all)
+				all = append(all, merged{NetworkRequest: network.NetworkRequest{Attachment: a}})
+			}
+			if !slices.Contains(all[i].NodePools, np.Name) {
+				all[i].NodePools = append(all[i].NodePools, np.Name)
+			}
+		}
+	}
+	for _, s := range all {
+		_, found := attachment(o, s.NetworkRequest)
+		found = slices.DeleteFunc(found, func(p problem.Problem) bool { return !p.StopsVMs() || o.attached[s.Attachment] })
+		ps = append(ps, s.refusing(o, found, true)...)
+	}
+	return ps
 }
 
 // notSelected returns the networks that VMs boot from although annotation network does not select them, and an Error

@@ -4,13 +4,10 @@ package networks
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
-
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/nad"
@@ -112,31 +109,8 @@ func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 	return problem.Problems{problem.New(problem.VMNetworkUnserved, problem.Subject{}, problem.Args{"nads": slices.Compact(nads), "vms": vms[:min(len(vms), 10)]})}
 }
 
-// networksPatched returns a hint about NodePools for which HyperShift patches the networks of VMs (applyJsonPatches in its
-// nodepool/kubevirt/kubevirt.go).
-func networksPatched(o objects.Objects) problem.Problems {
-	patches := func(of map[string]string) bool {
-		var patch []struct{ Path string }
-		return json.Unmarshal([]byte(of[hyperv1.JSONPatchAnnotation]), &patch) == nil && slices.ContainsFunc(patch, func(op struct{ Path string }) bool {
-			return strings.HasPrefix(op.Path, "/spec/template/spec/networks")
-		})
-	}
-	var pools []string
-	all := patches(o.HostedCluster.Annotations)
-	for _, np := range o.NodePools {
-		if all || patches(np.Annotations) {
-			pools = append(pools, np.Name)
-		}
-	}
-	if len(pools) == 0 {
-		return nil
-	}
-	slices.Sort(pools)
-	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": pools[:min(len(pools), maxNamed)]}
-	return problem.Problems{problem.New(problem.VMNetworksPatched, problem.Subject{}, args)}
-}
-
-// SharedMACs returns a problem for each MAC that two VMs of o have on one network.
+// SharedMACs returns a problem for each MAC that two VMs of o have on one network. If there is none, it returns problems
+// of patches that give one MAC to several VMs.
 func SharedMACs(o objects.Objects) problem.Problems {
 	type place struct{ network, mac string }
 	vms := map[place][]string{}
@@ -158,6 +132,9 @@ func SharedMACs(o objects.Objects) problem.Problems {
 			slices.Sort(names)
 			ps = append(ps, problem.New(problem.MACShared, problem.Subject{}, problem.Args{"mac": {p.mac}, "nad": {p.network}, "vms": names[:min(len(names), 10)]}))
 		}
+	}
+	if len(ps) == 0 {
+		return macsPatched(o)
 	}
 	return ps
 }

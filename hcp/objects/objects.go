@@ -5,6 +5,7 @@ package objects
 import (
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,6 +172,11 @@ func Attachments(hc *hyperv1.HostedCluster, np hyperv1.NodePool) []network.Attac
 		out = append(out, nad.ParseName(n.Name, own))
 	}
 	return out
+}
+
+// ReportedNodes returns the nodes of o with a status. Manifests of nodes may have only some labels, and no status.
+func (o Objects) ReportedNodes() []corev1.Node {
+	return slices.DeleteFunc(slices.Clone(o.Nodes), func(n corev1.Node) bool { return reflect.ValueOf(n.Status).IsZero() })
 }
 
 // The limits of one hosted cluster. Within them, what a pass computes for the cluster and its neighbors takes less time

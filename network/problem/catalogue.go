@@ -22,6 +22,10 @@ type Entry struct {
 	// Mistake is true if it is certain that the user's objects are wrong. Then oooi plan exits with 2 even for a Warning or
 	// Waiting, and names it first if nothing is worse. A setting that may be right, such as one for other servers, is no mistake.
 	Mistake bool
+	// PreventsNodes is true if nodes may not become Ready because of the problem, whatever the Rank of its Reason.
+	PreventsNodes bool
+	// StopsVMs is true if no VM starts that needs the faulty NetworkAttachmentDefinition. A VM that is attached refutes it.
+	StopsVMs bool
 	// Subject is what {subject} stands for, in words.
 	Subject string
 	// What says what happened.

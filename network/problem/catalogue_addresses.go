@@ -111,6 +111,10 @@ var (
 		What:   "VMs {vms} have the same MAC address {mac} on {nad}.",
 		Effect: "DHCP gives them one address, and switches send frames to one of them.",
 		Fix:    "Give each VM a MAC address of its own. Look for the address in annotation kubevirt-vm-jsonpatch of HyperShift."})
+	MACPatched = declare("MACPatched", Entry{Reason: AddressConflict, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "Annotation {annotation} gives the MAC address {mac} to each VM of NodePool {nodePools}.",
+		Effect: "DHCP gives these VMs one address, and switches send frames to one of them.",
+		Fix:    "Remove macAddress from the annotation."})
 	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
 		What:   "Annotation mtu ({mtu}) is larger than the MTU of the interfaces of VMs on network {network} ({ofNAD}).",
 		Effect: "VMs send packets that their own network interface drops.",

@@ -66,10 +66,10 @@ var (
 		What:   "The cluster has more than {most} NodePools. A NodePool with several networks counts once for each network.",
 		Effect: "No change of the cluster is applied, and none of its new networks is served.",
 		Fix:    "Use fewer NodePools, or name fewer networks in each."})
-	NADNameInvalid = declare("NADNameInvalid", Entry{Reason: NetworkMissing, Severity: SeverityError,
+	NADNameInvalid = declare("NADNameInvalid", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true,
 		What: "NodePool {nodePools} names network \"{nad}\", which has an invalid {part}.",
 		Fix:  "Name a NetworkAttachmentDefinition as [namespace]/[name], such as {example}. Use lower case letters, digits and dashes."})
-	NADNotFound = declare("NADNotFound", Entry{Reason: NetworkMissing, Severity: SeverityError,
+	NADNotFound = declare("NADNotFound", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true,
 		What: "NetworkAttachmentDefinition {nad} does not exist, but NodePool {nodePools} names it.",
 		Fix:  "Create it with a supported type: {types}."})
 	NADNotGiven = declare("NADNotGiven", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting,
@@ -80,31 +80,31 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} is not in the input. The input has {owner}, which creates it.",
 		Effect: "Its type, VLAN and MTU are not known.",
 		Fix:    "Create {owner} first. Then add the NetworkAttachmentDefinition of the management cluster with another -f."})
-	NADMisnamed = declare("NADMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
+	NADMisnamed = declare("NADMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input.",
 		Fix:  "Did you mean {meant}? Otherwise, add the NetworkAttachmentDefinition with another -f."})
-	NADNotAmongGiven = declare("NADNotAmongGiven", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
+	NADNotAmongGiven = declare("NADNotAmongGiven", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input. In its namespace, the input has {given}.",
 		Fix:  "Correct spec.platform.kubevirt.additionalNetworks, or add the NetworkAttachmentDefinition with another -f."})
-	NADBesideCluster = declare("NADBesideCluster", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
+	NADBesideCluster = declare("NADBesideCluster", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input. The input has {given}.",
 		Fix:  "Set metadata.namespace of {given} to {namespace}, or add the NetworkAttachmentDefinition with another -f."})
-	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What: "The spec.config of NetworkAttachmentDefinition {nad} is not a CNI configuration ({error}).",
 		Fix:  "Correct spec.config."})
 	NADConfigMissing = declare("NADConfigMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} has no spec.config.",
 		Effect: "Multus would look for a file on each node, which edges cannot read.",
 		Fix:    "Set spec.config."})
-	NADNameHasDot = declare("NADNameHasDot", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	NADNameHasDot = declare("NADNameHasDot", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "NetworkAttachmentDefinition {nad} has a dot in its name.",
 		Effect: "HyperShift uses the name for the interface of VMs. KubeVirt refuses such a name, so no VM is created.",
 		Fix:    "Create it with a name without dots."})
-	NADVersionTooOld = declare("NADVersionTooOld", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	NADVersionTooOld = declare("NADVersionTooOld", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "NetworkAttachmentDefinition {nad} has no cniVersion, or one before 0.3.0.",
 		Effect: "In these versions, a CNI plugin fails if it assigns no address, so no VM starts.",
 		Fix:    "Set \"cniVersion\": \"0.3.1\" in spec.config."})
-	NADBridgeOfOVS = declare("NADBridgeOfOVS", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	NADBridgeOfOVS = declare("NADBridgeOfOVS", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "NetworkAttachmentDefinition {nad} names {device}, which is a bridge of OVN-Kubernetes, not of Linux.",
 		Effect: "The plugin bridge fails, so neither VMs nor edges start.",
 		Fix:    "Create a Linux bridge on the nodes, and name it. Or use the topology localnet of OVN-Kubernetes."})
@@ -116,10 +116,26 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which the plugin {type} ignores.",
 		Effect: "VMs are on the network of its master, without a further VLAN tag.",
 		Fix:    "Name a VLAN device of the nodes as master, and remove {setting}."})
-	NADResourceMissing = declare("NADResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	NADTrunkWithoutVLAN = declare("NADTrunkWithoutVLAN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} sets vlanTrunk, but no vlan.",
+		Effect: "VMs send frames without a tag. The bridge puts these on VLAN 1, mostly its untagged network, and not on a VLAN of vlanTrunk.",
+		Fix:    "Set \"vlan\" to the VLAN of the network in spec.config, unless you mean the untagged network."})
+	OVNLayer2IgnoresVLAN = declare("OVNLayer2IgnoresVLAN", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which OVN-Kubernetes ignores with topology layer2.",
+		Effect: "VMs would be on a network inside the management cluster, which reaches no VLAN and no router.",
+		Fix:    "Set \"topology\": \"localnet\" in spec.config, or remove {setting}."})
+	NADResourceMissing = declare("NADResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "No node offers resource {resource}, which NetworkAttachmentDefinition {nad} requests.",
 		Effect: "VMs and edges on the network stay Pending.",
 		Fix:    "Create the device on the nodes, or correct annotation {annotation}."})
+	VMsWithoutResource = declare("VMsWithoutResource", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "No node that the nodeSelector of NodePool {nodePools} allows offers resource {resource}, which NetworkAttachmentDefinition {nad} requests.",
+		Effect: "VMs of the NodePool stay Pending.",
+		Fix:    "Change spec.platform.kubevirt.nodeSelector, or create the device on these nodes."})
+	EdgesWithoutResource = declare("EdgesWithoutResource", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
+		What:   "No node that annotation {key} allows offers resource {resource}, which network {network} needs.",
+		Effect: "Its edges stay Pending.",
+		Fix:    "Change annotation {key}, or create the device on these nodes."})
 	NADIsMacvlan = declare("NADIsMacvlan", Entry{Reason: FramesDropped, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} has type macvlan. HyperShift connects VMs through a bridge, and a macvlan delivers no frames to a bridge behind it.",
 		Effect: "VMs send, but receive no answer, so they get no address.",
@@ -128,6 +144,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} of type sriov does not set spoofchk off and trust on.",
 		Effect: "HyperShift connects VMs through a bridge, so their MAC is not the virtual function's. The device may drop their frames. Then nodes that boot from the network do not become Ready.",
 		Fix:    "Set \"spoofchk\": \"off\" and \"trust\": \"on\" in its spec.config. Or use type bridge, cnv-bridge or OVN localnet."})
+	NADBridgeOnNoNode = declare("NADBridgeOnNoNode", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "No node has the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker.",
+		Effect: "The plugin {type} creates a bridge without an uplink, so VMs and edges of different nodes do not reach each other.",
+		Fix:    "Create the bridge on the nodes, such as with a NodeNetworkConfigurationPolicy, or correct its name in spec.config."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})
@@ -142,6 +162,13 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} names no bridge, so the plugin uses {device}. It creates this bridge on nodes that lack it.",
 		Effect: "Such a bridge has no uplink. VMs reach edges and other VMs only on their own node of the management cluster, so nodes may not become Ready.",
 		Fix:    "Set \"bridge\" in its spec.config to a bridge of the nodes that is connected to the VLAN."})
+	NADAssignsWithoutInterface = declare("NADAssignsWithoutInterface", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
+		What:   "NetworkAttachmentDefinition {nad} has both ipam ({ipam}) and disableContainerInterface.",
+		Effect: "The plugin {type} refuses that, so no VM starts.",
+		Fix:    "Remove one of the two from its spec.config."})
+	NADAssignsAddresses = declare("NADAssignsAddresses", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
+		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself.",
+		Effect: "VMs do not boot from its network, so edges do not serve it."})
 	NADPortsIsolated = declare("NADPortsIsolated", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
 		Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",
@@ -171,7 +198,7 @@ var (
 	OVNOwnerHasSubnets = declare("OVNOwnerHasSubnets", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has subnets ({subnets}), so OVN-Kubernetes assigns addresses and answers DHCP.",
 		Fix:  "Replace {owner} with one without subnets (ipam.mode: Disabled)."})
-	OVNNetworkContradicted = declare("OVNNetworkContradicted", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	OVNNetworkContradicted = declare("OVNNetworkContradicted", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "NetworkAttachmentDefinitions {nad} and {otherNAD} define network {name} of OVN-Kubernetes with different values of {setting}.",
 		Effect: "OVN-Kubernetes accepts one of them. VMs and edges do not start on the network of the other.",
 		Fix: "Set another name in spec.config of {nad}. With topology localnet, also set physicalNetworkName to the name in the bridge mappings " +
@@ -179,11 +206,11 @@ var (
 	OVNTopologyUnsupported = declare("OVNTopologyUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has topology \"{topology}\", which VMs cannot share with an edge.",
 		Fix:  "Use topology localnet or layer2."})
-	SRIOVResourceMissing = declare("SRIOVResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	SRIOVResourceMissing = declare("SRIOVResourceMissing", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "NetworkAttachmentDefinition {nad} of type sriov has no annotation {annotation}.",
 		Effect: "Edges cannot get a virtual function.",
 		Fix:    "Set the annotation to the resource, or use type bridge, cnv-bridge or OVN localnet."})
-	SRIOVResourceExhausted = declare("SRIOVResourceExhausted", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
+	SRIOVResourceExhausted = declare("SRIOVResourceExhausted", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "No node has a virtual function {resource}, which NetworkAttachmentDefinition {nad} needs.",
 		Effect: "Each edge needs one, as each VM does.",
 		Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet."})
@@ -195,7 +222,7 @@ var (
 		What:   "NodePool {nodePools} names network {nad} more than once in spec.platform.kubevirt.additionalNetworks.",
 		Effect: "Each VM has several interfaces on the network, with an address and routes on each. Nodes may answer through the wrong one.",
 		Fix:    "Name the network once."})
-	NADListedTwiceOVN = declare("NADListedTwiceOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityError, Mistake: true,
+	NADListedTwiceOVN = declare("NADListedTwiceOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true, Mistake: true,
 		What:   "NodePool {nodePools} names network {nad} more than once in spec.platform.kubevirt.additionalNetworks.",
 		Effect: "OVN-Kubernetes starts no pod that has one of its networks twice, so no VM starts.",
 		Fix:    "Name the network once."})
@@ -204,7 +231,7 @@ var (
 		Effect: "VMs of NodePool {nodePools} get a second default route and DNS server there.",
 		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false, and name the network first. Or use a " +
 			"separate network for them."})
-	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
+	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError, StopsVMs: true,
 		What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
 			"allows the namespaces {allowed}.",
 		Effect: "VMs cannot start.",

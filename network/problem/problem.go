@@ -107,6 +107,21 @@ func (p Problem) Mistake() bool {
 	return (p.Level() == SeverityWarning || p.Waits()) && (p.Reason == AnnotationInvalid || p.Reason == AnnotationUnknown || e.Mistake)
 }
 
+// Traits returns those of p's Reason, with the Rank of p.
+func (p Problem) Traits() Traits {
+	t := p.Reason.Traits()
+	if e, _ := p.Cause.Entry(); e.PreventsNodes {
+		t.Rank = PreventsNodes
+	}
+	return t
+}
+
+// StopsVMs reports whether p is an Error that proves that some VMs do not start.
+func (p Problem) StopsVMs() bool {
+	e, _ := p.Cause.Entry()
+	return e.StopsVMs && p.Level() == SeverityError
+}
+
 // Problems are problems in the order in which they were found.
 type Problems []Problem
 

@@ -130,6 +130,7 @@ func TestNoNodeForEdges(t *testing.T) {
 		"a Node has the label": {selected, "  labels: {zone: a}\n", ""},
 		"it has a taint":       {selected, "  labels: {zone: a}\nspec: {taints: [{key: gpu, effect: NoSchedule}]}\n", "1 have taint gpu:NoSchedule"},
 		"Nodes without labels": {selected, "", ""},
+		"a manifest of a Node": {selected, node + "status: {}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -144,7 +144,7 @@ func (p planner) plan(m member) Planned {
 	out.Facts.Problems = nil // They are also in out.Problems.
 	if decided, ok := derived.Plan(); ok && !m.deleting() {
 		out.Plan = &decided
-		out.Problems = slices.Concat(out.Problems, edgesExcluded(decided, m.Nodes))
+		out.Problems = slices.Concat(out.Problems, edgesExcluded(decided, m.ReportedNodes()))
 	}
 	out.Explained = explain.JSON(out.Problems)
 	out.preview = preview(m.Objects, out)

@@ -1,0 +1,114 @@
+// This file reads HyperShift's annotation with a JSON patch of a NodePool's VMs (applyJsonPatches in its
+// nodepool/kubevirt/kubevirt.go).
+
+package networks
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+
+	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network/problem"
+)
+
+// The fields of a VM that decide how it is connected.
+const (
+	patchedNetworks   = "/spec/template/spec/networks"
+	patchedInterfaces = "/spec/template/spec/domain/devices/interfaces"
+)
+
+// A patch is a JSON patch.
+type patch []struct {
+	Op, Path, From string
+	Value          json.RawMessage
+}
+
+// patchOf returns the patch in annotations. It is empty if there is none, or if it is invalid.
+func patchOf(annotations map[string]string) patch {
+	var p patch
+	if json.Unmarshal([]byte(annotations[hyperv1.JSONPatchAnnotation]), &p) != nil {
+		return nil
+	}
+	return p
+}
+
+// touches reports whether p changes field, a part of it, or an object that contains it.
+func (p patch) touches(field string) bool {
+	for _, op := range p {
+		for _, at := range []string{op.Path, op.From} {
+			of := strings.TrimSuffix(at, "/") + "/"
+			if op.Op != "test" && (at != "" || op.Path == "") && (strings.HasPrefix(of, field+"/") || strings.HasPrefix(field+"/", of)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// macs returns the MAC addresses that p sets, without duplicates.
+func (p patch) macs() []string {
+	found := map[string]bool{}
+	for _, op := range p {
+		if op.Op != "add" && op.Op != "replace" || !strings.HasPrefix(op.Path+"/", patchedInterfaces+"/") {
+			continue
+		}
+		var value any
+		if json.Unmarshal(op.Value, &value) != nil {
+			continue
+		}
+		if strings.HasSuffix(op.Path, "/macAddress") {
+			value = map[string]any{"macAddress": value}
+		}
+		all, isList := value.([]any)
+		if !isList {
+			all = []any{value}
+		}
+		for _, v := range all {
+			of, _ := v.(map[string]any)
+			if mac, _ := of["macAddress"].(string); mac != "" {
+				found[strings.ToLower(mac)] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// networksPatched returns a hint about NodePools for which HyperShift patches the networks of VMs.
+func networksPatched(o objects.Objects) problem.Problems {
+	patches := func(of map[string]string) bool { return patchOf(of).touches(patchedNetworks) }
+	var pools []string
+	all := patches(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		if all || patches(np.Annotations) {
+			pools = append(pools, np.Name)
+		}
+	}
+	if len(pools) == 0 {
+		return nil
+	}
+	slices.Sort(pools)
+	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": pools[:min(len(pools), maxNamed)]}
+	return problem.Problems{problem.New(problem.VMNetworksPatched, problem.Subject{}, args)}
+}
+
+// macsPatched returns a problem for each MAC address that patches give to several VMs.
+func macsPatched(o objects.Objects) (ps problem.Problems) {
+	vms, pools := map[string]int{}, map[string][]string{}
+	for _, np := range o.NodePools {
+		for _, mac := range slices.Concat(patchOf(o.HostedCluster.Annotations).macs(), patchOf(np.Annotations).macs()) {
+			if n := size(o.HostedCluster, np); n > 0 && !slices.Contains(pools[mac], np.Name) {
+				vms[mac], pools[mac] = vms[mac]+n, append(pools[mac], np.Name)
+			}
+		}
+	}
+	for _, mac := range slices.Sorted(maps.Keys(vms)) {
+		if names := slices.Sorted(slices.Values(pools[mac])); vms[mac] > 1 {
+			ps = append(ps, problem.New(problem.MACPatched, problem.Subject{}, problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "mac": {mac}, "nodePools": names[:min(len(names), maxNamed)]}))
+		}
+	}
+	return ps
+}
