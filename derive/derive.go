@@ -17,7 +17,6 @@ package derive
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"github.com/cldmnky/oooi/derive/opened"
 	"github.com/cldmnky/oooi/derive/served"
@@ -156,25 +155,35 @@ func moveCIDRs(in served.Input) outcome {
 	return out
 }
 
-// A request is the request for one network. Function serve decides what the network gets, when it is first called:
-// in.Retained, which moveCIDRs changes, has no effect on that.
+// A request is the request for one network, with what the network gets once it was decided: in.Retained, which moveCIDRs
+// changes, has no effect on that.
 type request struct {
 	network.NetworkRequest
-	serve func() (network.Network, problem.Problems)
+	decided  bool
+	network  network.Network
+	problems problem.Problems
+}
+
+func (r *request) decide(in served.Input) (network.Network, problem.Problems) {
+	if !r.decided {
+		r.network, r.problems = served.Network(in, r.NetworkRequest)
+		r.decided = true
+	}
+	return r.network, r.problems
 }
 
 // requestsOf returns the requests that in.LeftOut does not name, sorted.
-func requestsOf(in served.Input) (out []request) {
+func requestsOf(in served.Input) (out []*request) {
 	for _, s := range sortedRequests(in.Networks) {
 		if !slices.Contains(in.LeftOut, s.Attachment.NetworkName()) {
-			out = append(out, request{s, sync.OnceValues(func() (network.Network, problem.Problems) { return served.Network(in, s) })})
+			out = append(out, &request{NetworkRequest: s})
 		}
 	}
 	return out
 }
 
 // newNetworks decides each requested network. It leaves out secondary networks with an Error.
-func newNetworks(in served.Input, requests []request) outcome {
+func newNetworks(in served.Input, requests []*request) outcome {
 	out := outcome{plan: network.Plan{Version: network.CurrentPlanVersion, Cluster: in.Cluster, Endpoints: network.SortedEndpoints(in.Endpoints), Networks: []network.Network{}}}
 	for _, r := range requests {
 		s, name := r.NetworkRequest, r.Attachment.NetworkName()
@@ -197,7 +206,7 @@ func newNetworks(in served.Input, requests []request) outcome {
 			}
 			continue
 		}
-		n, ps := r.serve()
+		n, ps := r.decide(in)
 		if out.adds(name, s.Primary, ps) {
 			out.plan.Networks = append(out.plan.Networks, n)
 		}
