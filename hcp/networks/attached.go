@@ -1,4 +1,6 @@
-// This file lists the networks that a hosted cluster is on, whether or not oooi serves it.
+// This file lists the networks that a hosted cluster is on, whether or not oooi serves it. It also finds networks that
+// VMs are on and whose addresses are unknown, such as a storage network with a DHCP server of its own. VMs may reach any
+// address there.
 
 package networks
 
@@ -60,4 +62,25 @@ func All(of objects.Objects, last network.Plan) []network.Attachment {
 		return forbidden
 	})
 	return append(on, last.Attachments()...)
+}
+
+// withUnserved returns a copy of networks with UnservedNetworks set. It is true if each NodePool of the network also
+// has another network that is not requested or has no CIDR.
+func withUnserved(o indexed, networks []network.NetworkRequest) []network.NetworkRequest {
+	known := map[string]bool{}
+	for _, s := range networks {
+		known[s.Attachment.NetworkName()] = s.CIDR.IsValid()
+	}
+	out := slices.Clone(networks)
+	for i, s := range out {
+		elsewhere := func(a network.Attachment) bool {
+			return a.NetworkName() != s.Attachment.NetworkName() && !known[a.NetworkName()]
+		}
+		only := func(name string) bool {
+			np := o.byName[name]
+			return np == nil || !slices.ContainsFunc(objects.Attachments(o.HostedCluster, *np), elsewhere)
+		}
+		out[i].UnservedNetworks = len(s.NodePools) > 0 && !slices.ContainsFunc(s.NodePools, only)
+	}
+	return out
 }
