@@ -56,7 +56,7 @@ func hiddenBy(n network.Network, p netip.Prefix, in Input) (what string, ok bool
 	for i, r := range hidden {
 		hidden[i].Required = r.Required || !r.Observed && !r.Prefix.IsSingleIP()
 	}
-	return overlaps(p, slices.Concat(hidden, in.InHostedCluster))
+	return overlaps(p, slices.Concat(hidden, certain(in.InHostedCluster)))
 }
 
 func withoutContained(all []netip.Prefix) []netip.Prefix {

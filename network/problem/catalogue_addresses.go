@@ -128,9 +128,9 @@ var (
 		Effect: "Edges forward no connection to that name.",
 		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
 	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {otherCIDR}.",
+		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet {otherCIDR} applies.",
 		Effect: "The network operator of the hosted cluster accepts only equal subnets, so nodes do not become Ready.",
-		Fix:    "Create the cluster with v4InternalSubnet {cidr} instead of internalJoinSubnet. HyperShift 0.1.80 and later have that field."})
+		Fix:    "Create the cluster without internalJoinSubnet. To choose the subnet, set v4InternalSubnet instead, which needs HyperShift 0.1.80 and release 4.23, or later."})
 	HostedNetworksOverlap = declare("HostedNetworksOverlap", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} {cidr} and {otherField} {otherCIDR} of the hosted cluster overlap.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
@@ -161,7 +161,7 @@ var (
 		Fix:    "Create the cluster without the field."})
 	MachineIPv6WithoutPods = declare("MachineIPv6WithoutPods", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What: "spec.networking.machineNetwork has {cidr}, but pods have no IPv6.",
-		Effect: "HyperShift 0.1.80 and later then set an IPv6 subnet for OVN-Kubernetes. The network operator of the hosted cluster refuses it, so nodes do not " +
+		Effect: "Releases 4.23 and later then set an IPv6 subnet for OVN-Kubernetes. The network operator of the hosted cluster refuses it, so nodes do not " +
 			"become Ready.",
 		Fix: "Create the cluster without that network."})
 	IPv6JoinSubnetsDiffer = declare("IPv6JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
@@ -177,9 +177,9 @@ var (
 		Effect: "The MTU of the network must be at least 100 bytes larger than that of the pod network. If the difference is less than 58 bytes, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "If the network carries such packets, set mtu in spec.config of its NetworkAttachmentDefinition to {least} or more, and remove a smaller annotation mtu. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	NetworkMTUsDiffer = declare("NetworkMTUsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
-		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and ovnKubernetesConfig.mtu of the hosted cluster is not set.",
+		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and no ovnKubernetesConfig.mtu applies to the hosted cluster.",
 		Effect: "The first node determines the MTU of the pod network. If this MTU is too large for another network, nodes on that network do not become Ready.",
-		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}."})
+		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}, which releases before 4.22 ignore."})
 	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
 		Effect: "The network needs an MTU of {least} bytes or more. With a smaller MTU, OVN-Kubernetes may not start, and nodes do not become Ready.",
@@ -188,6 +188,10 @@ var (
 		What:   "{field} of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
 		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster with a larger {field}, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
+	AllocationIgnored = declare("AllocationIgnored", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "Release {release} ignores spec.networking.allocateNodeCIDRs, which is Enabled.",
+		Effect: "Nodes get no pod subnets. They do not become Ready with a network plugin that needs these subnets.",
+		Fix:    "Use release 4.22 or later, or a network plugin that divides the pod network itself."})
 	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",

@@ -97,6 +97,10 @@ var (
 		What:   "{name} is not resolved on the network.",
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
+	IngressTypeIgnored = declare("IngressTypeIgnored", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "The hosted cluster starts with release {release}, which ignores spec.operatorConfiguration.ingressOperator. No object has the address of {name}.",
+		Effect: "The ingress has type NodePortService. If VMs do not reach {name} on port 443, the console and ingress operators of the hosted cluster stay degraded.",
+		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address. Or create the cluster with release 4.21 or later."})
 	IngressDomainCapital = declare("IngressDomainCapital", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "The domain of the hosted cluster's ingress is {domain}, with capital letters.",
 		Effect: "Its OpenShift API server does not start with such a domain, so Routes, the console and logins do not work.",
