@@ -19,6 +19,7 @@ import (
 )
 
 // served returns the objects of the story lb-ip. Tests can change them.
+// Its release reads all fields.
 func served(t testing.TB) hcp.Objects {
 	t.Helper()
 	dump := &files.Dump{}
@@ -27,6 +28,7 @@ func served(t testing.TB) hcp.Objects {
 	}
 	o := dump.Clusters()[0]
 	o.Partial = false
+	ofRelease("4.23.1")(&o)
 	return o
 }
 

@@ -50,6 +50,6 @@ func AppsService(o objects.Objects, ps problem.Problems) *applycorev1.ServiceApp
 }
 
 func needsAppsService(ps problem.Problems) bool {
-	fixed := []problem.Cause{problem.IngressAddressMissing, problem.IngressAddressUnknown, problem.IngressCopyPending, problem.LastGoodIngress}
+	fixed := []problem.Cause{problem.IngressAddressMissing, problem.IngressAddressUnknown, problem.IngressTypeIgnored, problem.IngressCopyPending, problem.LastGoodIngress}
 	return slices.ContainsFunc(ps, func(p problem.Problem) bool { return slices.Contains(fixed, p.Cause) })
 }

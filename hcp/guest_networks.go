@@ -18,18 +18,9 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The default internal networks of OVN-Kubernetes. The join network is HyperShift's
-// default for KubeVirt, KubevirtDefaultV4InternalSubnet in api/hypershift/v1beta1. It
-// differs from the default of the management cluster. The others are defaults in
-// OVN-Kubernetes' go-controller/pkg/config.
-const (
-	ovnJoin       = "100.66.0.0/16"
-	ovnTransit    = "100.88.0.0/16"
-	ovnMasquerade = "169.254.0.0/17"
-)
-
-// hostedNetworks returns the IPv4 networks inside the hosted cluster. joinSubnet is ovnKubernetesConfig.v4InternalSubnet.
-func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.ReservedDestination {
+// hostedNetworks returns the IPv4 networks inside the hosted cluster.
+func hostedNetworks(o objects.Objects) []network.ReservedDestination {
+	hc := o.HostedCluster
 	var out []network.ReservedDestination
 	add := func(what string, all ...netip.Prefix) {
 		for _, p := range all {
@@ -58,22 +49,26 @@ func hostedNetworks(hc *hyperv1.HostedCluster, joinSubnet string) []network.Rese
 			add(what, p)
 		}
 	}
-	ovn := ovnConfig(hc)
-	internal("the OVN-Kubernetes join switch", cmp.Or(ovn.InternalJoinSubnet, joinSubnet, ovnJoin))
+	ovn, join, of := appliedOVN(hc), v4InternalSubnets(o), len(out)
+	if ovn.InternalJoinSubnet != "" {
+		join = []string{ovn.InternalJoinSubnet}
+	}
+	what, one := "the OVN-Kubernetes join switch", len(join) == 1
+	if !one {
+		what += " of some releases"
+	}
+	if _, now := objects.Releases(hc); o.JoinSubnet != "" && now.Before(23) {
+		what += " (release " + now.String() + " ignores v4InternalSubnet)"
+	}
+	for _, cidr := range join {
+		internal(what, cidr)
+	}
+	for i := range out[of:] {
+		out[of+i].Possible = !one
+	}
 	internal("the OVN-Kubernetes transit switch", cmp.Or(ovn.InternalTransitSwitchSubnet, ovnTransit))
 	internal("the OVN-Kubernetes masquerade network", ovnMasquerade)
 	return out
-}
-
-// joinSubnets returns a problem if two fields set different join subnets. HyperShift on KubeVirt always sets
-// v4InternalSubnet, to ovnJoin by default. The cluster network operator refuses an internalJoinSubnet that differs
-// (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
-func joinSubnets(hc *hyperv1.HostedCluster, joinSubnet string) problem.Problems {
-	set, other := ovnConfig(hc).InternalJoinSubnet, cmp.Or(joinSubnet, ovnJoin)
-	if set == "" || set == other || !objects.UsesOVN(hc) {
-		return nil
-	}
-	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": {other}}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
 }
 
 // overlapping returns a problem if HyperShift refuses o because two of its networks overlap (validateSliceNetworkCIDRs
@@ -97,7 +92,7 @@ func overlapping(o objects.Objects, requests []network.NetworkRequest) problem.P
 			add(field, p)
 		}
 	}
-	hosted := hostedNetworks(hc, o.JoinSubnet)
+	hosted := slices.DeleteFunc(hostedNetworks(o), func(r network.ReservedDestination) bool { return r.Possible })
 	for _, m := range hc.Spec.Networking.MachineNetwork {
 		cidr := m.CIDR.String()
 		isError := slices.ContainsFunc(requests, func(s network.NetworkRequest) bool {
@@ -200,9 +195,12 @@ const (
 )
 
 // ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. If OVNMTU is
-// not set, the cluster network operator measures the MTU on one node, uses it for all nodes, and never changes it
+// not set, or the release is older than 4.22, the cluster network operator measures the MTU on one node, uses it for all nodes, and never changes it
 // (pkg/controller/operconfig/mtu_probe.go). Then ovnMTU returns a problem if the MTUs of the networks differ too much.
 func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
+	if first, _ := objects.Releases(o.HostedCluster); first.Before(22) {
+		o.OVNMTU = 0
+	}
 	var ps problem.Problems
 	least, most := 0, 0
 	for _, s := range requests {
@@ -305,6 +303,12 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 	if !ovn && o.AllocateNodeCIDRs != "Enabled" || refusedHostPrefix(o) != nil {
 		return nil
 	}
+	if _, now := objects.Releases(o.HostedCluster); !ovn && now.Before(22) {
+		if len(o.VMs) > 0 {
+			return nil
+		}
+		return problem.Problems{problem.New(problem.AllocationIgnored, problem.Subject{}, problem.Args{"release": {now.String()}}, "spec.networking.allocateNodeCIDRs")}
+	}
 	ipv4, ipv6 := nodeSubnets(o.HostedCluster)
 	nodes := networks.MaxNodes(o)
 	for _, f := range []family{ipv4, ipv6} {
@@ -315,21 +319,6 @@ func podSubnets(o objects.Objects) (ps problem.Problems) {
 	}
 	if ovn {
 		ps = append(ps, smallJoinSubnets(o, ipv4)...)
-	}
-	return ps
-}
-
-// smallJoinSubnets returns a problem if the join or the transit subnet is too small. The cluster network operator
-// requires an address for each subnet of ipv4 and three more (isV4NodeSubnetLargeEnough in
-// pkg/network/ovn_kubernetes.go).
-func smallJoinSubnets(o objects.Objects, ipv4 family) (ps problem.Problems) {
-	for _, s := range []struct{ field, cidr string }{
-		{"v4InternalSubnet", cmp.Or(o.JoinSubnet, ovnJoin)}, {"ipv4.internalTransitSwitchSubnet", ovnConfig(o.HostedCluster).InternalTransitSwitchSubnet},
-	} {
-		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && len(ipv4.cidrs) > 0 && ipv4.subnets >= 1<<(32-p.Bits())-3 {
-			args := problem.Args{"cidr": {s.cidr}, "count": {strconv.Itoa(ipv4.subnets)}, "field": {s.field}}
-			ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, podNetworksField))
-		}
 	}
 	return ps
 }
@@ -353,13 +342,4 @@ func nodeAPI(hc *hyperv1.HostedCluster) netip.Addr {
 		}
 	}
 	return services.Address(defaultNodeAPI)
-}
-
-// ovnConfig returns the internal IPv4 networks of OVN-Kubernetes that hc sets. An empty field means the default.
-func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
-	o := hc.Spec.OperatorConfiguration
-	if o == nil || o.ClusterNetworkOperator == nil || o.ClusterNetworkOperator.OVNKubernetesConfig == nil || o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 == nil {
-		return hyperv1.OVNIPv4Config{}
-	}
-	return *o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4
 }

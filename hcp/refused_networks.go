@@ -1,4 +1,6 @@
-// This file finds values of spec.networking, and IPv6 subnets of OVN-Kubernetes, that prevent nodes from becoming Ready.
+// This file finds values of spec.networking, and subnets of OVN-Kubernetes, that prevent nodes from becoming Ready. Which
+// subnets it has depends on the release, whose hosted-cluster-config-operator sets them
+// (controllers/resources/network/reconcile.go in HyperShift's branches release-4.x).
 
 package hcp
 
@@ -6,12 +8,26 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
+)
+
+// The default internal networks of OVN-Kubernetes. The join network is HyperShift's
+// default for KubeVirt, KubevirtDefaultV4InternalSubnet in api/hypershift/v1beta1. It
+// differs from the default of the management cluster. Up to release 4.19, and in early
+// patches of 4.20, it was ovnFormerJoin. The others are defaults in OVN-Kubernetes'
+// go-controller/pkg/config.
+const (
+	ovnJoin       = "100.66.0.0/16"
+	ovnFormerJoin = "100.65.0.0/16"
+	ovnTransit    = "100.88.0.0/16"
+	ovnMasquerade = "169.254.0.0/17"
 )
 
 // ovnJoinIPv6 is HyperShift's KubevirtDefaultV6InternalJoinSubnet. HyperShift sets this subnet if pods, Services or
@@ -22,10 +38,15 @@ const ovnJoinIPv6 = "fd99::/64"
 // HyperShift refuses OpenShiftSDN for all releases that it supports (IsValidReleaseVersion in
 // support/supportedversion). The bootstrap of the machine config operator uses the tenth address of the first Service
 // network for DNS (pkg/operator/render.go). The cluster network operator requires one Service network for each family
-// that pods have (pkg/network/cluster_config.go). It accepts IPv6 subnets of OVN-Kubernetes only if pods have IPv6, and
-// refuses a v6InternalSubnet that differs from the join subnet (validateOVNKubernetesSubnets).
+// that pods have (pkg/network/cluster_config.go). It accepts IPv6 subnets of OVN-Kubernetes, which HyperShift sets since
+// release 4.23, only if pods have IPv6. It refuses a v6InternalSubnet that differs from the join subnet
+// (validateOVNKubernetesSubnets).
 func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 	hc, ovn := o.HostedCluster, o.OVNIPv6
+	_, now := objects.Releases(hc)
+	if now.Before(23) {
+		ovn = lenient.OVNIPv6{}
+	}
 	add := func(c problem.Cause, args problem.Args) {
 		ps = append(ps, problem.New(c, problem.Subject{}, args, "spec.networking"))
 	}
@@ -60,9 +81,67 @@ func refusedNetworks(o objects.Objects) (ps problem.Problems) {
 		}
 	}
 	for _, p := range objects.MachineNetworks(hc) {
-		if isIPv6(p) && !six && ovn.Join == "" && len(o.VMs) == 0 {
+		if isIPv6(p) && !six && ovn.Join == "" && len(o.VMs) == 0 && !now.Before(23) {
 			add(problem.MachineIPv6WithoutPods, problem.Args{"cidr": {p.String()}})
 		}
 	}
 	return ps
+}
+
+// v4InternalSubnets returns the v4InternalSubnet that HyperShift sets in the hosted cluster. Releases before 4.23 ignore
+// the field of the HostedCluster. A cluster keeps the default with which it was created. It may be one of two if that
+// release is unknown, or is 4.20, of which later patches have another default.
+func v4InternalSubnets(o objects.Objects) []string {
+	first, now := objects.Releases(o.HostedCluster)
+	switch {
+	case o.JoinSubnet != "" && !now.Before(23):
+		return []string{o.JoinSubnet}
+	case first.Before(20):
+		return []string{ovnFormerJoin}
+	case first.Since(21):
+		return []string{ovnJoin}
+	}
+	return []string{ovnJoin, ovnFormerJoin}
+}
+
+// joinSubnetsDiffer returns a problem if two fields set different join subnets. The cluster network operator refuses an
+// internalJoinSubnet that differs from v4InternalSubnet (pkg/network/ovn_kubernetes.go, validateOVNKubernetesSubnets).
+func joinSubnetsDiffer(o objects.Objects) problem.Problems {
+	set, others := appliedOVN(o.HostedCluster).InternalJoinSubnet, v4InternalSubnets(o)
+	if set == "" || slices.Contains(others, set) || !objects.UsesOVN(o.HostedCluster) {
+		return nil
+	}
+	return problem.Problems{problem.New(problem.JoinSubnetsDiffer, problem.Subject{}, problem.Args{"cidr": {set}, "otherCIDR": others[:1]}, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig")}
+}
+
+// smallJoinSubnets returns a problem if the join or the transit subnet is too small. The cluster network operator
+// requires an address for each subnet of ipv4 and three more (isV4NodeSubnetLargeEnough in
+// pkg/network/ovn_kubernetes.go).
+func smallJoinSubnets(o objects.Objects, ipv4 family) (ps problem.Problems) {
+	for _, s := range []struct{ field, cidr string }{
+		{"v4InternalSubnet", v4InternalSubnets(o)[0]}, {"ipv4.internalTransitSwitchSubnet", appliedOVN(o.HostedCluster).InternalTransitSwitchSubnet},
+	} {
+		if p, err := netip.ParsePrefix(s.cidr); err == nil && p.Addr().Is4() && len(ipv4.cidrs) > 0 && ipv4.subnets >= 1<<(32-p.Bits())-3 {
+			args := problem.Args{"cidr": {s.cidr}, "count": {strconv.Itoa(ipv4.subnets)}, "field": {s.field}}
+			ps = append(ps, problem.New(problem.JoinSubnetTooSmall, problem.Subject{}, args, "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig."+s.field, podNetworksField))
+		}
+	}
+	return ps
+}
+
+// appliedOVN returns what the release of hc reads of ovnConfig: nothing before 4.20.
+func appliedOVN(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
+	if _, now := objects.Releases(hc); now.Before(20) {
+		return hyperv1.OVNIPv4Config{}
+	}
+	return ovnConfig(hc)
+}
+
+// ovnConfig returns the internal IPv4 networks of OVN-Kubernetes that hc sets. An empty field means the default.
+func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
+	o := hc.Spec.OperatorConfiguration
+	if o == nil || o.ClusterNetworkOperator == nil || o.ClusterNetworkOperator.OVNKubernetesConfig == nil || o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4 == nil {
+		return hyperv1.OVNIPv4Config{}
+	}
+	return *o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4
 }

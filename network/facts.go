@@ -76,6 +76,9 @@ type ReservedDestination struct {
 	// Required is true if edges or nodes must reach it, so that no network may have the same
 	// addresses.
 	Required bool `json:"required,omitempty"`
+	// Possible is true for a network that only some releases have. The release of the hosted cluster is not known well
+	// enough.
+	Possible bool `json:"possible,omitempty"`
 	// Observed is true for an address or a block that is reserved only because a pod or a Service of a tenant has it
 	// now. It must not change how edges route.
 	Observed bool `json:"observed,omitempty"`

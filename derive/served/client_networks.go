@@ -34,7 +34,7 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 		other, met := hiddenBy(n, p, in.Reserved)
 		if !met {
 			cause = problem.ClientNetworkInHostedCluster
-			other, met = overlaps(p, in.InHostedCluster)
+			other, met = overlaps(p, certain(in.InHostedCluster))
 		}
 		if met {
 			args := problem.Args{"clientNetwork": {p.String()}, "other": {other}}

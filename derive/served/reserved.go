@@ -101,17 +101,32 @@ func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Add
 	return ps
 }
 
+// checkHosted returns problems if n's CIDR or an address in held is inside the hosted cluster, and Warnings if it may be.
 func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr, hosted []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
-	if what, bad := overlaps(n.CIDR, hosted); bad {
-		ps = append(ps, n.Problem(problem.CIDROverlapsHostedCluster, problem.Args{"cidr": {n.CIDR.String()}, "other": {what}, "where": {s.CIDRField}}, s.CIDRKeys...))
-	}
-	for _, a := range held {
-		if what, bad := overlaps(network.Host(a), hosted); bad {
-			ps = append(ps, published(problem.PublishedInHostedCluster, a, what))
+	check := func(at netip.Prefix, about func(what string) problem.Problem) {
+		what, bad := overlaps(at, hosted)
+		if !bad {
+			return
 		}
+		p := about(what)
+		if _, bad := overlaps(at, certain(hosted)); !bad {
+			p.Severity = problem.SeverityWarning
+		}
+		ps = append(ps, p)
+	}
+	check(n.CIDR, func(what string) problem.Problem {
+		return n.Problem(problem.CIDROverlapsHostedCluster, problem.Args{"cidr": {n.CIDR.String()}, "other": {what}, "where": {s.CIDRField}}, s.CIDRKeys...)
+	})
+	for _, a := range held {
+		check(network.Host(a), func(what string) problem.Problem { return published(problem.PublishedInHostedCluster, a, what) })
 	}
 	return ps
+}
+
+// certain returns those of all that the hosted cluster has, whatever its release is.
+func certain(all []network.ReservedDestination) []network.ReservedDestination {
+	return slices.DeleteFunc(slices.Clone(all), func(r network.ReservedDestination) bool { return r.Possible })
 }
 
 // overlaps returns a text for the destinations in places that p overlaps, or false if there are none.

@@ -119,7 +119,17 @@ func ingressMissing(o objects.Objects, in network.Request, e network.Endpoint, l
 	case ingress.PassesThrough(hc):
 		expected := "Service " + services.PassthroughService + hc.Spec.Platform.Kubevirt.GenerateID
 		return newProblem(problem.IngressServicePending, subject, problem.Args{"name": e.Hosts, "object": {expected}})
-	case slices.ContainsFunc(in.Networks, reach.OwnNamesOnly):
+	}
+	isolated := slices.ContainsFunc(in.Networks, reach.OwnNamesOnly)
+	if release, ignored := ingress.TypeIgnored(o); ignored {
+		args["release"] = problem.Values{release.String()}
+		p := newProblem(problem.IngressTypeIgnored, subject, args, "spec.operatorConfiguration.ingressOperator", network.KeyAppsAddress)
+		if !isolated {
+			p.Severity = problem.SeverityInfo
+		}
+		return p
+	}
+	if isolated {
 		return newProblem(problem.IngressAddressMissing, subject, args, network.KeyAppsAddress)
 	}
 	return newProblem(problem.IngressAddressUnknown, subject, args, network.KeyAppsAddress)

@@ -22,6 +22,13 @@ func Registry(image string) string {
 	return registry
 }
 
+// Tag returns the tag of image, or "" if it has none.
+func Tag(image string) string {
+	image, _, _ = strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
+	_, tag, _ := strings.Cut(image, ":")
+	return tag
+}
+
 // Dialed returns the registry that nodes dial for an image or mirror (dockerRegistry in containers/image,
 // docker/docker_client.go). The format is that of Registry.
 func Dialed(image string) string {

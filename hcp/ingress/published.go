@@ -45,10 +45,12 @@ func configured(hc *hyperv1.HostedCluster) string {
 }
 
 // Strategy returns how the ingress is published, by the rules of HyperShift's ReconcileDefaultIngressController: the
-// field, then the annotation for a private ingress, then the default on KubeVirt.
+// field since release 4.21, then the annotation for a private ingress, then the default on KubeVirt. It never changes
+// an ingress, so the release with which the cluster was created counts.
 func Strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
+	first, _ := objects.Releases(o.HostedCluster)
 	switch {
-	case o.HostedIngress != nil && o.HostedIngress.Type != "":
+	case o.HostedIngress != nil && o.HostedIngress.Type != "" && !first.Before(21):
 		return *o.HostedIngress
 	case o.HostedCluster.Annotations[hyperv1.PrivateIngressControllerAnnotation] == "true":
 		return operatorv1.EndpointPublishingStrategy{Type: operatorv1.PrivateStrategyType}
@@ -58,10 +60,16 @@ func Strategy(o objects.Objects) operatorv1.EndpointPublishingStrategy {
 
 // StrategySource returns the field or the annotation that decides Strategy.
 func StrategySource(o objects.Objects) string {
-	if o.HostedIngress == nil || o.HostedIngress.Type == "" {
+	if _, ignored := TypeIgnored(o); ignored || o.HostedIngress == nil || o.HostedIngress.Type == "" {
 		return "annotation " + hyperv1.PrivateIngressControllerAnnotation
 	}
 	return "spec.operatorConfiguration.ingressOperator"
+}
+
+// TypeIgnored returns the release that ignores the type which the user sets. ignored is false if Strategy has that type.
+func TypeIgnored(o objects.Objects) (by objects.Release, ignored bool) {
+	by, _ = objects.Releases(o.HostedCluster)
+	return by, o.HostedIngress != nil && o.HostedIngress.Type != "" && o.HostedIngress.Type != Strategy(o).Type
 }
 
 // SpeaksPROXY reports whether the router expects a PROXY protocol header, which edges do not send.

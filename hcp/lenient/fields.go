@@ -135,7 +135,7 @@ func hostedClusterKind() kind {
 		"status.controlPlaneEndpoint.port",
 		"status.ignitionEndpoint",
 		"status.version.history[].image",
-		"status.version.history[].state",
+		"status.version.history[].state", "status.version.history[].version",
 		"status.conditions[].type",
 		"status.conditions[].status",
 		"status.conditions[].reason",

@@ -36,11 +36,11 @@ type Entry struct {
 	Fix string
 }
 
-// entries has all causes in the order of their declarations, and entryOf the index of each. They do not change after
+// entries has all causes in the order of their declarations, and entryOf the entry of each. They do not change after
 // initialization.
 var (
 	entries []Entry
-	entryOf = map[Cause]int{}
+	entryOf = map[Cause]Entry{}
 )
 
 // Catalogue returns the entries of all causes.
@@ -48,16 +48,13 @@ func Catalogue() []Entry { return slices.Clone(entries) }
 
 // Entry returns the declaration of c. ok is false for an unknown cause, such as one of another version.
 func (c Cause) Entry() (e Entry, ok bool) {
-	i, ok := entryOf[c]
-	if !ok {
-		return Entry{}, false
-	}
-	return entries[i], true
+	e, ok = entryOf[c]
+	return e, ok
 }
 
 func declare(c Cause, e Entry) Cause {
-	e.Cause, entryOf[c] = c, len(entries)
-	entries = append(entries, e)
+	e.Cause = c
+	entries, entryOf[c] = append(entries, e), e
 	return c
 }
 

@@ -77,8 +77,7 @@ var (
 	LoadBalancerPortInvalid = declare("LoadBalancerPortInvalid", Entry{Reason: AccessRefused, Severity: SeverityWarning,
 		What:   "Port {port} of Service {service} has no node port from 30000 to 32767.",
 		Effect: "Edges do not open it, so clients cannot connect to it. Other ports and Services are not affected.",
-		Fix: "Set allocateLoadBalancerNodePorts of the Service in the hosted cluster to true, or its nodePort to a port from 30000 to 32767. " +
-			"If serviceNodePortRange of the hosted cluster does not include these, extend it first."})
+		Fix:    "Set allocateLoadBalancerNodePorts of the Service in the hosted cluster to true, or its nodePort to a port from 30000 to 32767. If serviceNodePortRange of the hosted cluster does not include these, extend it first."})
 	LoadBalancerPortShared = declare("LoadBalancerPortShared", Entry{Reason: AccessRefused, Severity: SeverityWarning,
 		What:   "Services {service} and {other} forward to the same node port {port}.",
 		Effect: "Clients cannot connect to this port of {service}. Other ports and Services are not affected.",

@@ -144,9 +144,9 @@ var (
 		Effect: "Edges forward no connection to that name.",
 		Fix:    "Set the address of the host, publish its Service with annotation publish, or allow it with annotation allowed-hosts."})
 	JoinSubnetsDiffer = declare("JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet is {otherCIDR}.",
+		What:   "ovnKubernetesConfig of the hosted cluster has internalJoinSubnet {cidr}, but v4InternalSubnet {otherCIDR} applies.",
 		Effect: "The network operator of the hosted cluster accepts only equal subnets, so nodes do not become Ready.",
-		Fix:    "Create the cluster with v4InternalSubnet {cidr} instead of internalJoinSubnet. HyperShift 0.1.80 and later have that field."})
+		Fix:    "Create the cluster without internalJoinSubnet. To choose the subnet, set v4InternalSubnet instead, which needs HyperShift 0.1.80 and release 4.23, or later."})
 	HostedNetworksOverlap = declare("HostedNetworksOverlap", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} {cidr} and {otherField} {otherCIDR} of the hosted cluster overlap.",
 		Effect: "HyperShift refuses such a HostedCluster, so it creates neither a control plane nor nodes.",
@@ -176,10 +176,9 @@ var (
 		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster without the field."})
 	MachineIPv6WithoutPods = declare("MachineIPv6WithoutPods", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
-		What: "spec.networking.machineNetwork has {cidr}, but pods have no IPv6.",
-		Effect: "HyperShift 0.1.80 and later then set an IPv6 subnet for OVN-Kubernetes. The network operator of the hosted cluster refuses it, so nodes do not " +
-			"become Ready.",
-		Fix: "Create the cluster without that network."})
+		What:   "spec.networking.machineNetwork has {cidr}, but pods have no IPv6.",
+		Effect: "Releases 4.23 and later then set an IPv6 subnet for OVN-Kubernetes. The network operator of the hosted cluster refuses it, so nodes do not become Ready.",
+		Fix:    "Create the cluster without that network."})
 	IPv6JoinSubnetsDiffer = declare("IPv6JoinSubnetsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "ovnKubernetesConfig of the hosted cluster has v6InternalSubnet {cidr}, but ipv6.internalJoinSubnet is {otherCIDR}.",
 		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
@@ -193,9 +192,9 @@ var (
 		Effect: "The MTU of the network must be at least 100 bytes larger than that of the pod network. If the difference is less than 58 bytes, OVN-Kubernetes does not start, and nodes do not become Ready.",
 		Fix:    "If the network carries such packets, set mtu in spec.config of its NetworkAttachmentDefinition to {least} or more, and remove a smaller annotation mtu. Otherwise create the cluster with a smaller ovnKubernetesConfig.mtu: the field cannot change."})
 	NetworkMTUsDiffer = declare("NetworkMTUsDiffer", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
-		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and ovnKubernetesConfig.mtu of the hosted cluster is not set.",
+		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and no ovnKubernetesConfig.mtu applies to the hosted cluster.",
 		Effect: "The first node determines the MTU of the pod network. If this MTU is too large for another network, nodes on that network do not become Ready.",
-		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}."})
+		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}, which releases before 4.22 ignore."})
 	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
 		Effect: "The network needs an MTU of {least} bytes or more. With a smaller MTU, OVN-Kubernetes may not start, and nodes do not become Ready.",
@@ -204,11 +203,14 @@ var (
 		What:   "{field} of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
 		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
 		Fix:    "Create the cluster with a larger {field}, with a smaller spec.networking.clusterNetwork, or with a shorter hostPrefix."})
+	AllocationIgnored = declare("AllocationIgnored", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
+		What:   "Release {release} ignores spec.networking.allocateNodeCIDRs, which is Enabled.",
+		Effect: "Nodes get no pod subnets. They do not become Ready with a network plugin that needs these subnets.",
+		Fix:    "Use release 4.22 or later, or a network plugin that divides the pod network itself."})
 	PodSubnetsTooFew = declare("PodSubnetsTooFew", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "The pod network {cidrs} has {count} subnets for nodes. The NodePools may have {vms} nodes at once, counting those that an update adds.",
 		Effect: "A node without a subnet does not become Ready.",
-		Fix: "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: " +
-			"the default is 23, and 64 for IPv6. With allocateNodeCIDRs, hostPrefix has no effect: each node gets a /24, or a /64 for IPv6."})
+		Fix:    "Lower the limits of the NodePools. Or create the cluster with a larger spec.networking.clusterNetwork, or a longer hostPrefix: the default is 23, and 64 for IPv6. With allocateNodeCIDRs, hostPrefix has no effect: each node gets a /24, or a /64 for IPv6."})
 	HostPrefixRefused = declare("HostPrefixRefused", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Nodes of the hosted cluster get subnets with hostPrefix {hostPrefix} from the pod network {cidr}. It must be from {least} to {most}.",
 		Effect: "The network operator of the hosted cluster refuses its whole configuration, so nodes do not become Ready.",
@@ -246,8 +248,7 @@ var (
 		Effect: "Nodes that join look for these servers inside the cluster. They then resolve no names, and pull no images.",
 		Fix:    "Set annotation {key} to a DNS server outside of {other}. The networks of the hosted cluster cannot be changed."})
 	UpstreamUnreachable = declare("UpstreamUnreachable", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
-		What: "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the " +
-			"network or broadcast address.",
+		What:   "Annotation {key} names {server}, which is not a host of network {network} ({cidr}). It is an address of the edges, or the network or broadcast address.",
 		Effect: "Edges do not ask this server.",
 		Fix:    "Set the address of a DNS server."})
 	UpstreamOnOtherNetwork = declare("UpstreamOnOtherNetwork", Entry{Reason: AddressConflict, Severity: SeverityWarning,
@@ -257,8 +258,7 @@ var (
 	UpstreamsNotByGateway = declare("UpstreamsNotByGateway", Entry{Reason: AddressConflict, Severity: SeverityInfo,
 		What:   "Edges of network {network} ask the DNS servers {servers} through the pod network, not through gateway {gateway}.",
 		Effect: "If they can be reached only through the gateway, they do not answer.",
-		Fix: "No action is needed if the pod network reaches them. Otherwise name their networks in annotation client-networks, " +
-			"unless OVN-Kubernetes provides the network. Or set annotation {key} to a DNS server on the network."})
+		Fix:    "No action is needed if the pod network reaches them. Otherwise name their networks in annotation client-networks, unless OVN-Kubernetes provides the network. Or set annotation {key} to a DNS server on the network."})
 	UpstreamIsVM = declare("UpstreamIsVM", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server}, which is the address of VM {vm} on network {network}.",
 		Effect: "That VM can give any answer to the other VMs. While it is down, names outside the plan do not resolve.",

@@ -89,8 +89,7 @@ var (
 		What: "NodePools {nodePools} and {otherNodePool} are on one network ({network}), but annotation {key} is {value} and {otherValue}.",
 		Fix:  "Set annotation {key} on the HostedCluster, or set the same value on both NodePools."})
 	NodePoolOverridesOthers = declare("NodePoolOverridesOthers", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
-		What: "Annotation {key} of network {network} is {value} for NodePool {nodePools}. For NodePool {otherNodePool} on the " +
-			"same network, {otherValue} of the HostedCluster applies.",
+		What:   "Annotation {key} of network {network} is {value} for NodePool {nodePools}. For NodePool {otherNodePool} on the same network, {otherValue} of the HostedCluster applies.",
 		Effect: "All NodePools of a network must have the same value.",
 		Fix:    "Set the same value for all NodePools of the network, or set it on the HostedCluster only."})
 )

@@ -1,5 +1,4 @@
-// This file declares the problems of one topic: what `oooi check` finds before an edge runs, and what edges report
-// about themselves.
+// This file declares the problems of one topic: what `oooi check` finds before an edge runs, and what edges report.
 
 package problem
 
@@ -14,8 +13,7 @@ var (
 		What: "The cluster does not have this kind.", Fix: "Install Multus: it attaches edges and VMs to networks."})
 	KubeVirtMissing = declare("KubeVirtMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
 		What: "The cluster does not have this kind.",
-		Fix: "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set " +
-			"--api-rules. If it is set, compare the rules with kubectl api-resources."})
+		Fix:  "Install KubeVirt or OpenShift Virtualization: nodes run in its VMs. If the API server has other names for its kinds, set --api-rules. If it is set, compare the rules with kubectl api-resources."})
 	RoutesMissing = declare("RoutesMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityInfo,
 		What: "The management cluster does not have the kind Route.", Effect: "Routes are unavailable.", Fix: "Publish the control plane by load balancers or node ports."})
 	OperatorMissing = declare("OperatorMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,

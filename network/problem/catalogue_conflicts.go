@@ -12,18 +12,15 @@ var (
 		Effect: "VMs cannot connect to such an address on another host.",
 		Fix:    "Create the cluster with another address, or with a host name."})
 	CIDRHasNodeAPI = declare("CIDRHasNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What: "CIDR {cidr} of network {network} contains {address}. Each node reaches the hosted API server at this address " +
-			"of its loopback interface (spec.networking.apiServer.advertiseAddress).",
+		What:   "CIDR {cidr} of network {network} contains {address}. Each node reaches the hosted API server at this address of its loopback interface (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes cannot reach a host of the network at {address}. DHCP does not assign it.",
 		Fix:    "If a host has this address, set another CIDR for the network ({where})."})
 	PublishedIsNodeAPI = declare("PublishedIsNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "HyperShift publishes a service at {address}, the address at which each node reaches the hosted API server " +
-			"(spec.networking.apiServer.advertiseAddress).",
+		What:   "HyperShift publishes a service at {address}, the address at which each node reaches the hosted API server (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes have this address on their loopback interface, so they do not reach the service there.",
 		Fix:    "Create the cluster with another advertiseAddress, or with another address of the service."})
 	AddressIsNodeAPI = declare("AddressIsNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "The {role} {address} of network {network} is the address at which each node reaches the hosted API server " +
-			"(spec.networking.apiServer.advertiseAddress).",
+		What:   "The {role} {address} of network {network} is the address at which each node reaches the hosted API server (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes have this address on their loopback interface, so they do not reach another host there.",
 		Fix:    "Set annotation {key} to another address, or set another CIDR for the network."})
 	CIDRIsSpecial = declare("CIDRIsSpecial", Entry{Reason: AddressConflict, Severity: SeverityError,
@@ -139,8 +136,7 @@ var (
 		Effect: "The client with MAC {reserved} gets another address until this one is free.",
 		Fix:    "Free the address: delete that VM, or change the address of that host. Then restart the client."})
 	PoolExhausted = declare("PoolExhausted", Entry{Reason: AddressesExhausted, Severity: SeverityWarning,
-		What: "DHCP on network {network} has had no free address since {since}. Of {size} addresses, {used} are assigned, " +
-			"{declined} declined and {avoided} used by hosts without a lease.",
+		What:   "DHCP on network {network} has had no free address since {since}. Of {size} addresses, {used} are assigned, {declined} declined and {avoided} used by hosts without a lease.",
 		Effect: "VMs that start get no address and do not become nodes. VMs that have an address keep it.",
 		Fix:    "Set a larger annotation dhcp-range, or delete VMs that are not needed."})
 	EdgeLeasesUnwritten = declare("EdgeLeasesUnwritten", Entry{Reason: LeasesNotWritten, Severity: SeverityWarning,
@@ -168,8 +164,7 @@ var (
 		Fix:  "Set {keys} to free addresses. If no address is free, first set a smaller dhcp-range on {hostedCluster}."})
 	SharedAdditionalAddresses = declare("SharedAdditionalAddresses", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What: "Addresses {addresses} of additional network {network} are already used by hosted cluster {hostedCluster}, which takes precedence.",
-		Fix: "Set {keys} to free addresses on the HostedCluster, and the values of the network that VMs boot from on NodePools. " +
-			"If no address is free, first do the same on {hostedCluster}, with a smaller dhcp-range."})
+		Fix:  "Set {keys} to free addresses on the HostedCluster, and the values of the network that VMs boot from on NodePools. If no address is free, first do the same on {hostedCluster}, with a smaller dhcp-range."})
 	SharedAddressesByName = declare("SharedAddressesByName", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "Hosted cluster {hostedCluster} wants the same addresses {addresses} of network {network}.",
 		Effect: "Creation times do not say which cluster is older, so the names decide: {hostedCluster} takes precedence.",
@@ -199,8 +194,7 @@ var (
 	SharedNetworkUnserved = declare("SharedNetworkUnserved", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "HostedCluster {hostedClusters} uses network {network}, too, but oooi does not serve it.",
 		Effect: "Edges answer only VMs of this cluster. Another DHCP server for the VMs of {hostedClusters} may also answer VMs of this one.",
-		Fix: "To serve the VMs of {hostedClusters}, set annotation network on it. Otherwise limit their DHCP server to them, and set " +
-			"annotation {key} to ignore on this cluster."})
+		Fix:    "To serve the VMs of {hostedClusters}, set annotation network on it. Otherwise limit their DHCP server to them, and set annotation {key} to ignore on this cluster."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}."})

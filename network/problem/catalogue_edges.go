@@ -70,8 +70,7 @@ var (
 	UpdateStopped = declare("UpdateStopped", Entry{Reason: UpdatePending, Severity: SeverityWarning,
 		What:   "The edges run another release of oooi than the operator. The update is stopped, because edges of other clusters fail with it.",
 		Effect: "The edges serve as before.",
-		Fix: "Administrators: the operator's log names the clusters that fail. The update continues when their edges are ready, or when " +
-			"these clusters are paused."})
+		Fix:    "Administrators: the operator's log names the clusters that fail. The update continues when their edges are ready, or when these clusters are paused."})
 	PlanTooLarge = declare("PlanTooLarge", Entry{Reason: NotApplied, Severity: SeverityError,
 		What: "The plan has {size} KiB, but at most {most} KiB fit in its ConfigMap.",
 		Fix:  "Set fewer dns-records, reservations, published Services or external hosts, or use fewer networks."})
@@ -93,8 +92,7 @@ var (
 	KindNotWatched = declare("KindNotWatched", Entry{Reason: NotApplied, Severity: SeverityError,
 		What:   "The operator cannot watch objects of kind {kind} ({error}).",
 		Effect: "Edges keep the plan that they have.",
-		Fix: "If a right is missing, restore ClusterRole oooi. If the kind or its version is missing, install the software that serves it. If the API " +
-			"server did not answer, the operator tries again."})
+		Fix:    "If a right is missing, restore ClusterRole oooi. If the kind or its version is missing, install the software that serves it. If the API server did not answer, the operator tries again."})
 	WriteRefused = declare("WriteRefused", Entry{Reason: NotApplied, Severity: SeverityError, Subject: "kind and name of the object",
 		What:   "The API server does not accept a write of {subject} ({error}).",
 		Effect: "If the object exists, it keeps its previous state. Edges that need it are not changed.",
@@ -166,8 +164,7 @@ var (
 	BootWithoutLease = declare("BootWithoutLease", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} sent a DHCPDISCOVER on network {network} at {since}, and got no lease.",
 		Effect: "They have no address, so they do not boot.",
-		Fix: "If the condition also reports a problem with addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach the VMs: " +
-			"check the VLAN on the switch port of their node."})
+		Fix:    "If the condition also reports a problem with addresses, leases or another DHCP server, fix it. Otherwise the offers of edges do not reach the VMs: check the VLAN on the switch port of their node."})
 	BootWithoutName = declare("BootWithoutName", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "{newVMs} got a lease on network {network} at {since}. No edge received a DNS query from them for the name of Ignition.",
 		Effect: "They do not get their configuration, so they do not become nodes.",

@@ -101,6 +101,10 @@ var (
 		What:   "{name} is not resolved on the network.",
 		Effect: "The console and ingress operators of the hosted cluster stay degraded.",
 		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
+	IngressTypeIgnored = declare("IngressTypeIgnored", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
+		What:   "The hosted cluster starts with release {release}, which ignores spec.operatorConfiguration.ingressOperator. No object has the address of {name}.",
+		Effect: "The ingress has type NodePortService. If VMs do not reach {name} on port 443, the console and ingress operators of the hosted cluster stay degraded.",
+		Fix:    "Create Service {service}, which oooi plan prints. Or set annotation apps-address. Or create the cluster with release 4.21 or later."})
 	IngressDomainCapital = declare("IngressDomainCapital", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "The domain of the hosted cluster's ingress is {domain}, with capital letters.",
 		Effect: "Its OpenShift API server does not start with such a domain, so Routes, the console and logins do not work.",
@@ -116,18 +120,15 @@ var (
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets type Private for its ingress ({field}), which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
-		Fix: "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has " +
-			"another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
+		Fix:    "Set annotation apps-address to an address that serves {name} on port 443, such as a load balancer of your own. If the IngressController of the hosted cluster has another type by now, set that type in spec.operatorConfiguration of the HostedCluster."})
 	IngressWantsPROXY = declare("IngressWantsPROXY", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets the PROXY protocol for its ingress, which edges do not send.",
 		Effect: "If the IngressController still expects it, connections to {name} fail: the console and ingress operators stay degraded.",
-		Fix: "Set protocol to TCP in spec.operatorConfiguration of the HostedCluster and in the IngressController of the hosted cluster. " +
-			"Or set annotation apps-address to a load balancer that sends the PROXY protocol."})
+		Fix:    "Set protocol to TCP in spec.operatorConfiguration of the HostedCluster and in the IngressController of the hosted cluster. Or set annotation apps-address to a load balancer that sends the PROXY protocol."})
 	IngressPortsDiffer = declare("IngressPortsDiffer", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "Service {service} has port {port} of the nodes for the ingress. The HostedCluster sets type HostNetwork for it, with port {otherPort}.",
 		Effect: "Edges connect to port {port}. HyperShift reads the type only when it creates the ingress, so oooi does not know which port is right.",
-		Fix: "If the IngressController of the hosted cluster has type HostNetwork, delete the Service. If not, remove the type from " +
-			"spec.operatorConfiguration of the HostedCluster."})
+		Fix:    "If the IngressController of the hosted cluster has type HostNetwork, delete the Service. If not, remove the type from spec.operatorConfiguration of the HostedCluster."})
 	IngressPortIsNoNodePort = declare("IngressPortIsNoNodePort", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
 		What:   "Service {service} has target port {port} for the ingress, which is no node port of the hosted cluster ({range}).",
 		Effect: "Edges connect to port {port} of the VMs. If the ingress has a node port, {name} does not work.",

@@ -33,8 +33,7 @@ var (
 	PodNetworkAttached = declare("PodNetworkAttached", Entry{Reason: NetworkMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs of NodePool {nodePools} boot from the pod network, because attachDefaultNetwork is not false.",
 		Effect: "Network {network} is not served: it has no CIDR of its own, and machineNetwork applies only to a network that VMs boot from.",
-		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false. To serve {network} as an " +
-			"additional network, set {where} instead."})
+		Fix:    "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false. To serve {network} as an additional network, set {where} instead."})
 	NetworkNotNamed = declare("NetworkNotNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What: "No NodePool of the cluster names network {network}.",
 		Fix:  "Name it in spec.platform.kubevirt.additionalNetworks of a NodePool, or set annotation network to auto."})
@@ -201,8 +200,7 @@ var (
 	OVNNetworkContradicted = declare("OVNNetworkContradicted", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
 		What:   "NetworkAttachmentDefinitions {nad} and {otherNAD} define network {name} of OVN-Kubernetes with different values of {setting}.",
 		Effect: "OVN-Kubernetes accepts one of them. VMs and edges do not start on the network of the other.",
-		Fix: "Set another name in spec.config of {nad}. With topology localnet, also set physicalNetworkName to the name in the bridge mappings " +
-			"of OVN-Kubernetes."})
+		Fix:    "Set another name in spec.config of {nad}. With topology localnet, also set physicalNetworkName to the name in the bridge mappings of OVN-Kubernetes."})
 	OVNTopologyUnsupported = declare("OVNTopologyUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has topology \"{topology}\", which VMs cannot share with an edge.",
 		Fix:  "Use topology localnet or layer2."})
@@ -229,21 +227,17 @@ var (
 	VMsHaveOtherRoute = declare("VMsHaveOtherRoute", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs of NodePool {nodePools} have a default route already, but VMs of other NodePools boot from network {network}.",
 		Effect: "VMs of NodePool {nodePools} get a second default route and DNS server there.",
-		Fix: "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false, and name the network first. Or use a " +
-			"separate network for them."})
+		Fix:    "Set spec.platform.kubevirt.attachDefaultNetwork of NodePool {nodePools} to false, and name the network first. Or use a separate network for them."})
 	NADNamespaceIsolated = declare("NADNamespaceIsolated", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError, StopsVMs: true,
-		What: "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It " +
-			"allows the namespaces {allowed}.",
+		What:   "VMs run in namespace {namespace}, where Multus does not allow NetworkAttachmentDefinition {nad}. It allows the namespaces {allowed}.",
 		Effect: "VMs cannot start.",
 		Fix:    "Create a NetworkAttachmentDefinition in namespace {namespace} or default, and name it in NodePool {nodePools}."})
 	NADNamespaceNotGranted = declare("NADNamespaceNotGranted", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} does not allow namespace {namespace}, where the VMs run.",
 		Effect: "No edge joins its network, which may belong to others.",
-		Fix: "In NodePool {nodePools}, name a NetworkAttachmentDefinition in namespace {namespace} or default. If Multus does not isolate namespaces, you can instead add {namespace} " +
-			"to annotation {annotation} on {nad}. On OpenShift, Multus isolates them."})
+		Fix:    "In NodePool {nodePools}, name a NetworkAttachmentDefinition in namespace {namespace} or default. If Multus does not isolate namespaces, you can instead add {namespace} to annotation {annotation} on {nad}. On OpenShift, Multus isolates them."})
 	NADNamespaceDiffers = declare("NADNamespaceDiffers", Entry{Reason: NADNamespaceNotAllowed, Severity: SeverityWarning,
-		What: "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run, and nothing in the input shows that Multus " +
-			"isolates namespaces.",
+		What:   "NetworkAttachmentDefinition {nad} is not in namespace {namespace}, where the VMs run, and nothing in the input shows that Multus isolates namespaces.",
 		Effect: "The plan assumes that Multus does not isolate them, and that {nad} allows that namespace. On OpenShift, Multus isolates namespaces, so VMs cannot start.",
 		Fix:    "Create a NetworkAttachmentDefinition in namespace {namespace} or default, and name it in NodePool {nodePools}. Or add the management cluster's nodes to the input."})
 )

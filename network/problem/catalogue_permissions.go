@@ -15,13 +15,11 @@ var (
 	HostInsideManagement = declare("HostInsideManagement", Entry{Reason: NotPermitted, Severity: SeverityWarning,
 		What:   "External hosts of network {network} have addresses inside the management cluster: {hosts}.",
 		Effect: "Edges do not dial these addresses for VMs.",
-		Fix: "Use a host outside of the management cluster. Its administrator can permit the addresses with the operator's flag " +
-			"--permit-destinations."})
+		Fix:    "Use a host outside of the management cluster. Its administrator can permit the addresses with the operator's flag --permit-destinations."})
 	HostInClientNetwork = declare("HostInClientNetwork", Entry{Reason: NotPermitted, Severity: SeverityWarning,
 		What:   "External hosts of network {network} have addresses in a client network, or inside the management cluster: {hosts}.",
 		Effect: "Edges do not dial these addresses for VMs.",
-		Fix: "Remove hosts in a client network from annotation {key}: nodes then reach them through the gateway. The cluster's administrator " +
-			"can permit addresses inside the management cluster with the operator's flag --permit-destinations."})
+		Fix:    "Remove hosts in a client network from annotation {key}: nodes then reach them through the gateway. The cluster's administrator can permit addresses inside the management cluster with the operator's flag --permit-destinations."})
 	UpstreamPortRefused = declare("UpstreamPortRefused", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), but edges reach DNS servers only at ports 53 and 853.",
 		Effect: "Edges do not ask this server.",
@@ -33,8 +31,7 @@ var (
 	UpstreamInManagement = declare("UpstreamInManagement", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), which is inside the management cluster: {other}.",
 		Effect: "Edges do not ask this server. It could reveal names of other tenants to VMs.",
-		Fix: "Set a server outside of it, or set {key} to management. The administrator of the management cluster can permit " +
-			"the address with the operator's flag --permit-destinations."})
+		Fix:    "Set a server outside of it, or set {key} to management. The administrator of the management cluster can permit the address with the operator's flag --permit-destinations."})
 	UpstreamNotPermitted = declare("UpstreamNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {server} (network {network}), which the operator's flag --permit-upstreams does not permit.",
 		Effect: "Edges do not ask this server.",

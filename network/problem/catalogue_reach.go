@@ -10,8 +10,7 @@ var (
 	TimeServersMissing = declare("TimeServersMissing", Entry{Reason: NTPMissing, Severity: SeverityWarning,
 		What:   "The value ntp is missing in annotation services for networks without a gateway ({networks}), so VMs there have no time server.",
 		Effect: "If clocks drift, TLS fails.",
-		Fix: "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. " +
-			"If VMs use the time of their hosts, no action is needed."})
+		Fix:    "Add ntp to annotation services, or set annotation ntp-servers to a time server on the network. If VMs use the time of their hosts, no action is needed."})
 	TimeServersUnreachable = declare("TimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}.",
 		Effect: "If clocks drift, TLS fails.",
@@ -19,13 +18,11 @@ var (
 	OnlyTimeServersUnreachable = declare("OnlyTimeServersUnreachable", Entry{Reason: NTPMissing, Severity: SeverityWarning, Mistake: true,
 		What:   "VMs on network {network} ({cidr}) cannot reach the time servers {servers}, and edges run no NTP server there.",
 		Effect: "If clocks drift, TLS fails.",
-		Fix: "Set annotation {key} to a time server on the network. Or set annotation gateway, unless the servers lie in a network of the hosted cluster. If VMs boot from the network, " +
-			"you can also remove {key} and add ntp to annotation services."})
+		Fix:    "Set annotation {key} to a time server on the network. Or set annotation gateway, unless the servers lie in a network of the hosted cluster. If VMs boot from the network, you can also remove {key} and add ntp to annotation services."})
 	AppsAddressUnreachable = declare("AppsAddressUnreachable", Entry{Reason: AppsUnreachable, Severity: SeverityWarning, Mistake: true,
-		What: "VMs on network {network} ({cidr}) cannot reach annotation {key} ({address}).",
-		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. " +
-			"A load balancer of the hosted cluster with this address is not affected.",
-		Fix: "Set annotation {key} to an address on the network that serves {name} on port 443. Or set annotation gateway, unless the address lies in a network of the hosted cluster."})
+		What:   "VMs on network {network} ({cidr}) cannot reach annotation {key} ({address}).",
+		Effect: "Connections to {name} fail, so the console and ingress operators of the hosted cluster stay degraded. A load balancer of the hosted cluster with this address is not affected.",
+		Fix:    "Set annotation {key} to an address on the network that serves {name} on port 443. Or set annotation gateway, unless the address lies in a network of the hosted cluster."})
 	HostedProxyUnreachable = declare("HostedProxyUnreachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes use the HTTP proxy {proxy} (spec.configuration.proxy), but network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless the network reaches the proxy.",
@@ -65,8 +62,7 @@ var (
 	ImagesFromEdge = declare("ImagesFromEdge", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, at an address of the edges.",
 		Effect: "Edges serve neither a registry nor an HTTP proxy there, so nodes cannot pull these images.",
-		Fix: "Set another address or name for the registry or the HTTP proxy (spec.configuration.proxy, annotation dns-records). " +
-			"Or publish its Service with annotation publish, and set the name."})
+		Fix:    "Set another address or name for the registry or the HTTP proxy (spec.configuration.proxy, annotation dns-records). Or publish its Service with annotation publish, and set the name."})
 	ImagesInHostedCluster = declare("ImagesInHostedCluster", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes on network {network} pull images from or through {hosts}, inside the hosted cluster: {other}.",
 		Effect: "Nodes look for these addresses inside the hosted cluster, so they cannot pull these images.",
@@ -74,8 +70,7 @@ var (
 	ImageNamesUnresolved = declare("ImageNamesUnresolved", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Annotation {key} of network {network} is none, and edges have no address for {hosts}.",
 		Effect: "Nodes pull images from or through these hosts, and cannot resolve their names.",
-		Fix: "Remove annotation {key}. Or set annotation allowed-hosts to auto: edges then forward to registries. " +
-			"Or add the names to annotation dns-records."})
+		Fix:    "Remove annotation {key}. Or set annotation allowed-hosts to auto: edges then forward to registries. Or add the names to annotation dns-records."})
 	ExternalHostsOff = declare("ExternalHostsOff", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Annotation {key} is none, and network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless another host on the network serves {hosts}.",
@@ -91,8 +86,7 @@ var (
 	RegistryOnOneNetwork = declare("RegistryOnOneNetwork", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled from {hosts}, an address of a network that not all nodes are on.",
 		Effect: "Nodes that boot from another network without a gateway cannot pull these images.",
-		Fix: "Name the registry's network in spec.platform.kubevirt.additionalNetworks of each NodePool, or set annotation gateway. " +
-			"Or give the registry a DNS name with an address that edges reach through the pod network."})
+		Fix:    "Name the registry's network in spec.platform.kubevirt.additionalNetworks of each NodePool, or set annotation gateway. Or give the registry a DNS name with an address that edges reach through the pod network."})
 	RegistryIsPlainHTTP = declare("RegistryIsPlainHTTP", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled with plain HTTP ({hosts}), which has no TLS server name.",
 		Effect: "Nodes cannot pull these images.",
@@ -104,8 +98,7 @@ var (
 	RegistryBehindIngress = declare("RegistryBehindIngress", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled from {hosts}, through the ingress of the management cluster ({addresses}).",
 		Effect: "Edges do not dial addresses inside the management cluster, so nodes cannot pull these images.",
-		Fix: "Ask the administrator of the management cluster to permit {addresses} with the operator's flag --permit-destinations, " +
-			"or use another registry."})
+		Fix:    "Ask the administrator of the management cluster to permit {addresses} with the operator's flag --permit-destinations, or use another registry."})
 	RegistryNameInvalid = declare("RegistryNameInvalid", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled from a host that is not a full DNS name ({hosts}).",
 		Effect: "Nodes cannot pull these images.",
@@ -117,8 +110,7 @@ var (
 	NoRegistryReachable = declare("NoRegistryReachable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "VMs on network {network} reach no registry that nodes pull images from ({hosts}).",
 		Effect: "The network has no other way to these hosts, so no new node becomes Ready.",
-		Fix: "For at least one of the registries, apply the fix in its own line. Or put a mirror on the network, and set annotation dns-records for its name. " +
-			"Or set annotation gateway."})
+		Fix:    "For at least one of the registries, apply the fix in its own line. Or put a mirror on the network, and set annotation dns-records for its name. Or set annotation gateway."})
 	RegistryMayRedirect = declare("RegistryMayRedirect", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "Images are pulled from {hosts}. oooi does not know whether these registries redirect to other hosts.",
 		Effect: "Nodes reach only hosts that are named.",
@@ -130,8 +122,7 @@ var (
 	ReleaseMayNameOthers = declare("ReleaseMayNameOthers", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "A release image is on {hosts}. No source in spec.imageContentSources mirrors {repository}, and edges do not forward to {other}.",
 		Effect: "Published releases of OpenShift name images there, also if the release is mirrored. Nodes without these images do not become Ready.",
-		Fix: "Add this source and its mirror to spec.imageContentSources, or {other} to annotation allowed-hosts, after the word auto. " +
-			"A release that you built may name other repositories, which nodes need instead."})
+		Fix:    "Add this source and its mirror to spec.imageContentSources, or {other} to annotation allowed-hosts, after the word auto. A release that you built may name other repositories, which nodes need instead."})
 	MirrorsNotForNodes = declare("MirrorsNotForNodes", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "The management cluster has mirrors of {repository}, but spec.imageContentSources has none. Only these are for nodes.",
 		Effect: "Nodes pull from {other}. If edges do not reach it, nodes do not become Ready.",
@@ -143,8 +134,7 @@ var (
 	NodePoolConfigUnread = declare("NodePoolConfigUnread", Entry{Reason: ImagesUnreachable, Severity: SeverityInfo,
 		What:   "NodePools configure nodes with ConfigMaps that oooi does not read: {configMaps} (spec.config).",
 		Effect: "If these name mirrors, an osImageURL or time servers, nodes may not reach them.",
-		Fix: "Name the hosts of mirrors and of osImageURL in annotation allowed-hosts, after the word auto, or the mirrors in spec.imageContentSources. " +
-			"Name time servers on the network: edges serve the time at the service VIP."})
+		Fix:    "Name the hosts of mirrors and of osImageURL in annotation allowed-hosts, after the word auto, or the mirrors in spec.imageContentSources. Name time servers on the network: edges serve the time at the service VIP."})
 	RegistriesRefused = declare("RegistriesRefused", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Nodes refuse images from {hosts} (spec.configuration.image.registrySources).",
 		Effect: "Nodes that cannot pull these images do not become Ready.",

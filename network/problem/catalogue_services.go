@@ -85,16 +85,13 @@ var (
 		Effect: "Edges still forward {name} to the VMs, as the last copy defined.",
 		Fix:    "If the ingress has another type now, create Service {service}, which oooi plan prints. Or set annotation apps-address to an address that serves {name} on port 443."})
 	FailoverAnnouncementIgnored = declare("FailoverAnnouncementIgnored", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
-		What: "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} and service VIP {serviceVIP}, because its " +
-			"kernel sends ARP requests from {source} (arp_announce is {arpAnnounce}).",
+		What:   "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} and service VIP {serviceVIP}, because its kernel sends ARP requests from {source} (arp_announce is {arpAnnounce}).",
 		Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
 		Fix:    "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod."})
 	FailoverServiceVIPIgnored = declare("FailoverServiceVIPIgnored", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
-		What: "Edge {edge} of network {network} cannot announce service VIP {serviceVIP}, because its kernel sends ARP requests " +
-			"from {source} (arp_announce is {arpAnnounce}).",
-		Effect: "VMs with the route through next-hop VIP {nextHop} are not affected. When the other edge fails, other hosts may " +
-			"notice it only after 40 to 50 s.",
-		Fix: "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod."})
+		What:   "Edge {edge} of network {network} cannot announce service VIP {serviceVIP}, because its kernel sends ARP requests from {source} (arp_announce is {arpAnnounce}).",
+		Effect: "VMs with the route through next-hop VIP {nextHop} are not affected. When the other edge fails, other hosts may notice it only after 40 to 50 s.",
+		Fix:    "Set sysctl net.ipv4.conf.all.arp_announce=0 on the management nodes, then restart the edge's pod."})
 	FailoverTargetsAnswered = declare("FailoverTargetsAnswered", Entry{Reason: FailoverDegraded, Severity: SeverityWarning,
 		What:   "Edge {edge} of network {network} cannot announce next-hop VIP {nextHop} to VMs, because a router answers for every address (proxy ARP).",
 		Effect: "When the other edge fails, VMs may notice it only after 40 to 50 s.",
@@ -130,8 +127,7 @@ var (
 	EdgeLacksClientRoutes = declare("EdgeLacksClientRoutes", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "The kernel of edge {edge} of network {network} lacks a route to a network of annotation client-networks.",
 		Effect: "The edge neither answers hosts there nor asks DNS servers there. VMs are served.",
-		Fix: "If the annotation has just changed, wait until the edge is recreated. Otherwise delete the edge's pod. If that does not help, " +
-			"the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network."})
+		Fix:    "If the annotation has just changed, wait until the edge is recreated. Otherwise delete the edge's pod. If that does not help, the CNI plugin ignores ipam.routes: use a NetworkAttachmentDefinition of type bridge for the network."})
 	EdgeRefusesConfiguration = declare("EdgeRefusesConfiguration", Entry{Reason: EdgeImpaired, Severity: SeverityWarning,
 		What:   "Envoy in edge {edge} of network {network} refuses {type} {name} of its configuration ({error}).",
 		Effect: "Envoy keeps the previous version, so the change does not take effect for VMs. The edge tries again every 10 s.",
@@ -151,8 +147,7 @@ var (
 	EdgeAnswersForgedSources = declare("EdgeAnswersForgedSources", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
 		What:   "The kernel of edge {edge} of network {network} does not verify source addresses (sysctl rp_filter).",
 		Effect: "A VM that forges addresses can make the edge send ICMP replies and TCP resets into the pod network.",
-		Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
-			"to 0 or 1. Then restart the edge's pod."})
+		Fix:    "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter to 0 or 1. Then restart the edge's pod."})
 	EdgeAnswersForgedIPv6Sources = declare("EdgeAnswersForgedIPv6Sources", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
 		What:   "Edge {edge} accepts IPv6 packets from network {network}, and the pod network has IPv6. The kernel does not verify IPv6 source addresses.",
 		Effect: "A VM that forges addresses can make the edge send ICMPv6 replies and TCP resets into the pod network.",
@@ -160,8 +155,7 @@ var (
 	EdgeTakesForgedRedirects = declare("EdgeTakesForgedRedirects", Entry{Reason: SourcesUnverified, Severity: SeverityWarning,
 		What:   "The kernel of edge {edge} of network {network} accepts ICMP redirects with forged source addresses.",
 		Effect: "A VM can make the edge send packets for the API server through another host of the pod network, for five minutes each time.",
-		Fix: "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter " +
-			"to 0 or 1. Then restart the edge's pod."})
+		Fix:    "On the management nodes, set the sysctl net.ipv4.conf.default.rp_filter to 1, and net.ipv4.conf.all.rp_filter to 0 or 1. Then restart the edge's pod."})
 	EdgeHasAdvertisedRoute = declare("EdgeHasAdvertisedRoute", Entry{Reason: RogueRouter, Severity: SeverityWarning,
 		What:   "A host on network {network} acts as an IPv6 router, and the kernel of edge {edge} has a route to it.",
 		Effect: "Edges do not use the route, since they send IPv4 only. VMs may send their IPv6 traffic to that host.",

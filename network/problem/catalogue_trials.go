@@ -1,5 +1,4 @@
-// This file declares the problems of one topic: what a pod that acts as a VM finds on a network, and why it cannot
-// find out.
+// This file declares the problems of one topic: what a pod that acts as a VM finds on a network, or cannot find out.
 
 package problem
 

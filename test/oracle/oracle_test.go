@@ -15,7 +15,7 @@ import (
 
 // changes are all, in one order.
 func changes() []change {
-	return slices.Concat(publishedChanges(), imageChanges(), dialedChanges(), nameChanges(), nadChanges(), poolChanges(), addressChanges(), hostedNetworkChanges(), pendingChanges(), proxyChanges(), redirectChanges(), publicationChanges(), ingressChanges(), sourceChanges(), nodeConfigChanges(), stoppedChanges(), insideChanges())
+	return slices.Concat(publishedChanges(), imageChanges(), dialedChanges(), nameChanges(), nadChanges(), poolChanges(), addressChanges(), hostedNetworkChanges(), pendingChanges(), proxyChanges(), redirectChanges(), publicationChanges(), ingressChanges(), sourceChanges(), nodeConfigChanges(), stoppedChanges(), insideChanges(), releaseChanges())
 }
 
 // planned returns what `oooi plan` has of w: a plan without networks if it is refused, its text, and all problems.

@@ -160,6 +160,7 @@ func addressChanges() (out []change) {
 	network("pods have the addresses of VMs", "192.168.100.0/24", "clusterNetwork", "192.168.0.0/16")
 	network("Services have the addresses of VMs", "192.168.100.0/24", "serviceNetwork", "192.168.100.128/25")
 	network("the VMs' network is in the default join subnet", "100.66.5.0/24", "machineNetwork", "100.66.5.0/24")
+	out[len(out)-1].alone = true // Others hide the release, and then it is a Warning.
 	network("the VMs' network has four addresses", "192.168.100.0/30", "machineNetwork", "192.168.100.0/30")
 	network("the VMs' network has two addresses", "192.168.100.0/31", "machineNetwork", "192.168.100.0/31")
 	network("the VMs' network has one address", "192.168.100.0/32", "machineNetwork", "192.168.100.0/32")
@@ -201,7 +202,9 @@ func addressChanges() (out []change) {
 	add("the API is published at an address of pods", "10.132.0.9", lb("APIServer", "", "10.132.0.9"))
 	for _, inside := range []string{"100.66.1.1", "100.88.0.9", "169.254.0.9", "172.31.0.10", "224.0.0.5", "0.0.0.0"} {
 		add("the API is published at "+inside+", where no host is", inside, lb("APIServer", "", inside))
-		out = append(out, change{name: "konnectivity is published at " + inside + ", where no host is", of: "Konnectivity", words: []string{inside}, least: "Error", refused: true, apply: lb("Konnectivity", "", inside)})
+		joins := inside == "100.66.1.1" // Others hide the release, and then it is a Warning.
+		out[len(out)-1].alone = joins
+		out = append(out, change{name: "konnectivity is published at " + inside + ", where no host is", of: "Konnectivity", alone: joins, words: []string{inside}, least: "Error", refused: true, apply: lb("Konnectivity", "", inside)})
 	}
 	add("the API is published at the address by which pods reach it", "172.20.0.1", lb("APIServer", "", "172.20.0.1"))
 	out[len(out)-1].on = "CIDR"
@@ -250,6 +253,40 @@ func hostedNetworkChanges() (out []change) {
 		out[len(out)-1].on = "addresses"
 	}
 	overlap("nodes reach the API at an address of the pool", "192.168.100.77", "192.168.100.77", append(spec, "apiServer", "advertiseAddress")...)
+	return out
+}
+
+// releaseChanges are what only some releases do, by ReconcileNetworkOperator in branches release-4.x (resources/network/reconcile.go), and by
+// resources/ingress/params.go, which reads the type of the ingress since release-4.21. They are not paired.
+func releaseChanges() (out []change) {
+	add := func(name, version, least string, words []string, apply func(*world)) {
+		out = append(out, change{name: name, of: "CIDR", alone: true, words: words, least: least, refused: least == "Error", apply: func(w *world) {
+			released(version)(w)
+			apply(w)
+		}})
+	}
+	for _, strategy := range []string{"HostNetwork", "LoadBalancerService", "Private"} {
+		add("the ingress is of type "+strategy+", and release 4.20 ignores that", "4.20.8", "Warning", []string{"spec.operatorConfiguration.ingressOperator"}, func(w *world) {
+			set(w.hosted(), object{"type": strategy}, "spec", "operatorConfiguration", "ingressOperator", "endpointPublishingStrategy")
+		})
+		out[len(out)-1].of = "ingress"
+	}
+	vlan := func(cidr string) func(*world) {
+		return func(w *world) { set(w.hosted(), []any{object{"cidr": cidr}}, "spec", "networking", "machineNetwork") }
+	}
+	ovn := func(value object) func(*world) {
+		return func(w *world) {
+			set(w.hosted(), value, "spec", "operatorConfiguration", "clusterNetworkOperator", "ovnKubernetesConfig")
+		}
+	}
+	add("the VMs' network is in the join subnet of release 4.18", "4.18.20", "Error", []string{"100.65.5.0/24"}, vlan("100.65.5.0/24"))
+	add("the VMs' network may be in the join subnet of release 4.20", "4.20.8", "Warning", []string{"100.65.5.0/24"}, vlan("100.65.5.0/24"))
+	add("the API may be in the join subnet of release 4.20", "4.20.8", "Warning", []string{"100.65.0.9"}, lb("APIServer", "", "100.65.0.9"))
+	add("release 4.22 ignores where the join subnet is to be", "4.22.3", "Error", []string{"100.66.5.0/24"}, func(w *world) {
+		annotate(w.hosted(), oooi+"cidr", "100.66.5.0/24")
+		ovn(object{"v4InternalSubnet": "100.70.0.0/16"})(w)
+	})
+	add("release 4.22 reads one of two equal join subnets", "4.22.3", "Warning", []string{"100.70.0.0/16"}, ovn(object{"v4InternalSubnet": "100.70.0.0/16", "ipv4": object{"internalJoinSubnet": "100.70.0.0/16"}}))
 	return out
 }
 

@@ -24,8 +24,18 @@ type world struct{ objects []object }
 // bases are the ways in which HyperShift publishes, by story.
 func bases() []string { return []string{"lb-ip", "lb-name", "route", "nodeport"} }
 
-// release is the image of the release in all worlds. Its registry has a name, and needs no others.
-const release = "registry.example.com/ocp/release:4.20.8"
+// release is the image of the release in all worlds: the control plane, which comes from it, reads all fields. Its registry has a name, and needs no others.
+const release = "registry.example.com/ocp/release:4.23.1"
+
+// released gives the hosted cluster another release from the same registry. hosted-cluster-config-operator comes from it (GetControlPlaneOperatorImage in
+// support/util/util.go), so sources of branch release-4.x count.
+func released(version string) func(*world) {
+	image, _, _ := strings.Cut(release, ":")
+	return func(w *world) {
+		set(w.hosted(), image+":"+version, "spec", "release", "image")
+		set(w.pool(), image+":"+version, "spec", "release", "image")
+	}
+}
 
 // worldOf returns the world of a story, without VMs and with a release at a registry that has a name.
 func worldOf(t testing.TB, story string) *world {

@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"hcp/apiproxy":            {"callers", "hcp/apirewrite"},
 	"hcp/services":            {"edge/wire", "hcp/settings", "network"},
 	"hcp/management":          {"hcp/services", "network"},
-	"hcp/objects":             {"edge/wire", "hcp/lenient", "hcp/management", "hcp/nad", "hcp/services", "hcp/settings", "network", "network/problem"},
+	"hcp/objects":             {"edge/wire", "hcp/imageref", "hcp/lenient", "hcp/management", "hcp/nad", "hcp/services", "hcp/settings", "network", "network/problem"},
 	"hcp/networks":            {"edge/wire", "hcp/lenient", "hcp/nad", "hcp/objects", "hcp/services", "hcp/settings", "hcp/spelling", "network", "network/problem"},
 	"hcp/imageref":            {},
 	"hcp/reach":               {"hcp/imageref", "hcp/objects", "hcp/services", "network"},

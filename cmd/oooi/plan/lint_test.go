@@ -268,7 +268,7 @@ func TestLintSeesWhatRulesNodesOut(t *testing.T) {
 		"subnets for too few nodes":       {pods("10.132.0.0/22"), problem.PodSubnetsTooFew},
 		"pods in a network of no subnet":  {pods("10.132.0.0/24"), problem.HostPrefixRefused},
 		"join subnets that differ":        {ovn("{ipv4: {internalJoinSubnet: 100.70.0.0/16}}"), problem.JoinSubnetsDiffer},
-		"a join subnet that is too small": {ovn("{v4InternalSubnet: 100.70.0.0/24}"), problem.JoinSubnetTooSmall},
+		"a join subnet that is too small": {ovn("{ipv4: {internalTransitSwitchSubnet: 100.70.0.0/24}}"), problem.JoinSubnetTooSmall},
 		"an API at an address of pods":    {[2]string{"    clusterNetwork:\n", "    apiServer: {advertiseAddress: 10.132.0.9}\n    clusterNetwork:\n"}, problem.HostedNetworksOverlap},
 		"pods of IPv6 alone":              {pods("fd01::/48"), problem.FamiliesMixed},
 		"Cluster API turned off":          {[2]string{"  annotations:\n", "  annotations:\n    hypershift.openshift.io/disable-machine-management: ''\n"}, problem.MachineManagementDisabled},
