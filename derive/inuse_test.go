@@ -63,7 +63,7 @@ func TestVMsOutsideCIDR(t *testing.T) {
 		warns     string
 	}{
 		"inside":                        {addresses: []string{"192.168.100.20"}, on: name},
-		"outside":                       {addresses: []string{"192.168.50.20"}, on: name, warns: "VMs w have addresses 192.168.50.20 on network clusters/vlan100, whose CIDR is 192.168.100.0/24."},
+		"outside":                       {addresses: []string{"192.168.50.20"}, on: name, warns: "VMs w have addresses 192.168.50.20 on network clusters/vlan100. Its CIDR is 192.168.100.0/24."},
 		"outside, and link-local":       {addresses: []string{"169.254.0.2", "192.168.50.20"}, on: name, warns: "addresses 192.168.50.20 on"},
 		"only link-local":               {addresses: []string{"169.254.0.2"}, on: name},
 		"inside, and a pod network":     {addresses: []string{"100.64.0.2", "192.168.100.20"}, on: name},

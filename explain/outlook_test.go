@@ -54,7 +54,7 @@ func TestVerdictsAgree(t *testing.T) {
 	cidr := of(problem.SeverityWaiting, problem.WaitingForNetwork, "Network", "clusters/vlan303")
 	missing := problem.New(problem.NADNotFound, problem.Subject{Kind: "NetworkAttachmentDefinition", Namespace: "clusters", Name: "storage"}, problem.Args{"nad": {"clusters/storage"}, "nodePools": {"blue"}, "types": {"bridge"}})
 	missing.Confined = true
-	nameless := boot.Problem(problem.NameServersUnreachable, problem.Args{"servers": {"none"}}, network.KeyUpstreams).Warning()
+	unmarked := boot.Problem(problem.VMsWithoutResource, nil)
 	ignition, oauth := of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "ignition-server"), of(problem.SeverityWaiting, problem.WaitingForEndpoint, "Endpoint", "oauth")
 	for name, c := range map[string]struct {
 		plan            network.Plan
@@ -87,7 +87,7 @@ func TestVerdictsAgree(t *testing.T) {
 			"nodes on network clusters/storage cannot become Ready."},
 		"a disk that runs is missing": {both, problem.Problems{missing}, "Nodes on other networks can boot. Network clusters/storage is not served: VMs cannot boot or get an address there. DHCP",
 			"nodes on network clusters/storage cannot become Ready."},
-		"no DNS server":    {one, problem.Problems{console, nameless}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
+		"no resource":      {one, problem.Problems{console, unmarked}, "Nodes may not become Ready. DHCP", "nodes may not become Ready."},
 		"waits and images": {one, problem.Problems{images, cidr}, "Nodes may not become Ready. Network clusters/vlan303 is not served yet: VMs cannot boot or get an address there. DHCP", "nodes may not become Ready, even when the items marked Waiting exist."},
 		"a network waits":  {one, problem.Problems{cidr}, "Nodes on other networks can boot. Network clusters/vlan303 is not served yet: ", "nodes will become Ready when the items marked Waiting exist."},
 		"Ignition waits":   {one, problem.Problems{oauth, ignition}, "Ignition and OAuth are not served yet: new nodes cannot boot. DHCP", "nodes will become Ready when the items marked Waiting exist."},

@@ -37,7 +37,7 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "Edges cannot serve a network, or can serve it only in part, because of its NetworkAttachmentDefinition or the " +
 			"NodePools."},
 	problem.FramesDropped: {
-		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in the VM's pod. " +
+		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in its pod. " +
 			"The VM and the interface of the pod have different MAC addresses. A macvlan interface delivers no frames for " +
 			"the VM's MAC address, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
 			"changes interfaces or networks of VMs, oooi does not report this."},

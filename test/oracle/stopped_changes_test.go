@@ -60,7 +60,7 @@ func noNodes() (out []change) {
 		})
 	out[len(out)-1].on = "Ignition"
 	add("the only NodePool is paused", "pool status", "spec.pausedUntil", "Warning", false, func(w *world) { set(w.pool(), "true", "spec", "pausedUntil") })
-	add("the HostedCluster is paused", "machines", "spec.pausedUntil", "Warning", false, func(w *world) { set(w.hosted(), "true", "spec", "pausedUntil") })
+	add("the HostedCluster is paused", "machines", "spec.pausedUntil", "Warning", true, func(w *world) { set(w.hosted(), "true", "spec", "pausedUntil") })
 	add("infraID is too long for a label", "machines", "spec.infraID", "Warning", false, func(w *world) { set(w.hosted(), strings.Repeat("a", 64), "spec", "infraID") })
 	add("Cluster API is turned off", "machines", "hypershift.openshift.io/disable-machine-management", "Warning", false,
 		func(w *world) { annotate(w.hosted(), "hypershift.openshift.io/disable-machine-management", "") })
