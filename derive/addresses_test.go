@@ -105,7 +105,7 @@ func TestAddressesWithoutEffect(t *testing.T) {
 		"partly in the pool":           {network.Settings{DHCPExclude: []network.Range{{First: netip.MustParseAddr("10.0.0.6"), Last: netip.MustParseAddr("10.0.0.20")}}}, "", ""},
 		"around the CIDR":              {network.Settings{DHCPExclude: []network.Range{{First: netip.MustParseAddr("9.0.0.0"), Last: netip.MustParseAddr("9.255.255.255")}}}, problem.SeverityWarning, "9.0.0.0-9.255.255.255"},
 		"a reservation, no pool there": {network.Settings{Reservations: reserved}, "", ""},
-		"no DHCP":                      {network.Settings{Services: dns, DHCPExclude: []network.Range{one("10.0.0.20")}, Reservations: reserved}, problem.SeverityWarning, "no effect there: dhcp-exclude, reservations."},
+		"no DHCP":                      {network.Settings{Services: dns, DHCPExclude: []network.Range{one("10.0.0.20")}, Reservations: reserved}, problem.SeverityInfo, "no effect there: dhcp-exclude, reservations."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

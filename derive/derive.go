@@ -155,8 +155,8 @@ func moveCIDRs(in served.Input) outcome {
 	return out
 }
 
-// A request is the request for one network, with what the network gets once it was decided: in.Retained, which moveCIDRs
-// changes, has no effect on that.
+// A request is the request for one network, with what the network gets once it was decided. That does not change when
+// moveCIDRs changes in.Retained.
 type request struct {
 	network.NetworkRequest
 	decided  bool

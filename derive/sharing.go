@@ -91,9 +91,10 @@ func answerOwnVMs(p network.Plan, others []OtherCluster, last network.Plan) netw
 }
 
 // joins reports whether u used the network of n first, so that edges of n answer only VMs of their own cluster. A
-// cluster that is served on n and answers all clients continues to do so. If two do, the older one continues.
+// cluster that is served on n and answers all clients continues to do so. If two do, the older one continues. A cluster
+// that oooi does not serve changes nothing: any user can name a network.
 func joins(n network.Network, u OtherCluster, last network.Plan) bool {
-	if !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
+	if u.Unserved || !slices.ContainsFunc(u.On, n.Attachment.SameNetwork) {
 		return false
 	}
 	i := slices.IndexFunc(last.Networks, func(x network.Network) bool { return x.Name == n.Name })
@@ -103,7 +104,7 @@ func joins(n network.Network, u OtherCluster, last network.Plan) bool {
 // sharing returns a problem for each network of p that other hosted clusters use, too. It is a Warning if another server
 // answers VMs of this cluster. Networks of r that p does not have get only these Warnings, unless one of reported
 // already says that the network is shared. It is also a Warning if VMs boot from the network, and oooi does not serve the
-// other cluster, unless r says that edges answer only VMs of this one.
+// other cluster, unless edges answer only VMs of this one.
 func sharing(p network.Plan, r network.Request, others []OtherCluster, reported problem.Problems) problem.Problems {
 	var ps problem.Problems
 	add := func(a network.Attachment, c problem.Cause, clusters []string, key string) {
@@ -125,15 +126,9 @@ func sharing(p network.Plan, r network.Request, others []OtherCluster, reported 
 	for _, n := range p.Networks {
 		on := func(u OtherCluster) bool { return slices.ContainsFunc(u.On, n.Attachment.SameNetwork) }
 		with := namesOf(others, func(u OtherCluster) bool { return on(u) && !u.Unserved })
-		ownOnly := slices.ContainsFunc(r.Networks, func(s network.NetworkRequest) bool {
-			return s.Attachment.NetworkName() == n.Name && s.Settings.IgnoreUnknownClients
-		})
-		if unserved := namesOf(others, func(u OtherCluster) bool { return on(u) && u.Unserved }); len(unserved) > 0 && n.Primary && n.Runs(network.ServiceDHCP) && !ownOnly {
-			cause := problem.SharedNetworkTakesVMs
-			if n.DHCP.IgnoreUnknownClients {
-				cause = problem.SharedNetworkUnserved
-			}
-			add(n.Attachment, cause, unserved, network.KeyUnknownClients)
+		unserved := namesOf(others, func(u OtherCluster) bool { return on(u) && u.Unserved })
+		if len(unserved) > 0 && n.Primary && n.Runs(network.ServiceDHCP) && !n.DHCP.IgnoreUnknownClients {
+			add(n.Attachment, problem.SharedNetworkTakesVMs, unserved, network.KeyUnknownClients)
 		}
 		switch {
 		case offered(n.Attachment, !n.Runs(network.ServiceDHCP)) || len(with) == 0:

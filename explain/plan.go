@@ -303,7 +303,7 @@ func (v view) reserves() []row {
 		rows = append(rows, row{n.DHCP.Range.String(), "addresses for VMs" + v.from(network.KeyDHCPRange)})
 	}
 	for _, a := range n.DHCP.Named {
-		rows = append(rows, row{a.String(), "not for new VMs: another host has it, according to an annotation, a load balancer or the HostedCluster"})
+		rows = append(rows, row{a.String(), "not for new VMs: another host has it"})
 	}
 	for _, a := range n.PublishedAddresses {
 		rows = append(rows, row{a.String(), "published by HyperShift; edges answer at it on this network only"})

@@ -125,7 +125,7 @@ func TestDHCPOptionsByOthers(t *testing.T) {
 		var out []problem.Values
 		_, ps := plan(o)
 		for _, p := range causesOf(ps, problem.DHCPSettingsUnused) {
-			NewWithT(t).Expect(p.Severity).To(Equal(problem.SeverityWarning))
+			NewWithT(t).Expect(p.Severity).To(Equal(problem.SeverityInfo))
 			out = append(out, p.Args["annotations"])
 		}
 		return out

@@ -141,15 +141,16 @@ func namesOfEdges(nodes reach.Set, images, providers []string) (ps problem.Probl
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
+	images, providers = named(images), named(providers)
 	for _, s := range nodes.In.Networks {
 		if !s.Primary || !s.Gateway.IsValid() || !s.Settings.Selects(network.ServiceDNS) || !s.Settings.Selects(network.ServiceProxy) {
 			continue
 		}
-		if hosts := named(images); len(hosts) > 0 {
-			ps = append(ps, s.Attachment.Problem(problem.ImagesFromEdge, problem.Args{"hosts": hosts}, "spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
+		if len(images) > 0 {
+			ps = append(ps, s.Attachment.Problem(problem.ImagesFromEdge, problem.Args{"hosts": images}, "spec.configuration.proxy", "spec.release.image", "spec.imageContentSources"))
 		}
-		if hosts := named(providers); len(hosts) > 0 {
-			ps = append(ps, s.Attachment.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": hosts}, "spec.configuration.oauth"))
+		if len(providers) > 0 {
+			ps = append(ps, s.Attachment.Problem(problem.IdentityProviderIsEdge, problem.Args{"hosts": providers}, "spec.configuration.oauth"))
 		}
 	}
 	return ps

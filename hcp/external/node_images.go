@@ -108,13 +108,12 @@ func RefusedImages(o objects.Objects, in network.Request) problem.Problems {
 			return imageref.Covers(scope, image) && (!mirrored || imageref.IsRepository(scope, image))
 		})
 	}
-	for _, s := range sources {
-		covering := func(scope string) bool { return imageref.Covers(scope, s.Source) }
-		allowed := func(scope string) bool { return covering(scope) || imageref.Covers(s.Source, scope) }
-		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
-		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !slices.ContainsFunc(of.AllowedRegistries, allowed) || !ofRelease && slices.ContainsFunc(blocked, covering)))
-	}
 	refused = imageref.NewScopes(blocked)
+	for _, s := range sources {
+		within := func(scope string) bool { return imageref.Covers(s.Source, scope) }
+		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
+		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !allowed.Cover(s.Source) && !slices.ContainsFunc(of.AllowedRegistries, within) || !ofRelease && refused.Cover(s.Source)))
+	}
 	for _, image := range append(nodeImages(o), catalogs(o.HostedCluster)) {
 		refuse(image, onlyAllowed && !allowed.Cover(image) || refused.Cover(image))
 	}

@@ -105,9 +105,14 @@ func insideManagement(o objects.Objects, in network.Request, own reach.Set) prob
 	if !reach.HasPrimary(in) || own.Isolated() {
 		return nil
 	}
+	known := map[string]bool{}
 	inside := func(image string) bool {
-		host, _ := reach.HostPort(imageref.Dialed(image))
-		return settings.InCluster(host) && !own.Reaches(imageref.Dialed(image))
+		registry := imageref.Dialed(image)
+		if _, again := known[registry]; !again {
+			host, _ := reach.HostPort(registry)
+			known[registry] = settings.InCluster(host) && !own.Reaches(registry)
+		}
+		return known[registry]
 	}
 	images, sources := nodeImages(o), o.HostedCluster.Spec.ImageContentSources
 	if !slices.ContainsFunc(sources, mirrorsRelease) {

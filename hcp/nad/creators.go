@@ -54,5 +54,5 @@ func (c Creator) creates(ns string) bool {
 	}
 	known := labels.Set{"kubernetes.io/metadata.name": ns}
 	requirements, _ := selector.Requirements()
-	return !selector.Empty() && c.Spec.NamespaceSelector != nil && !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return known.Has(r.Key()) && !r.Matches(known) })
+	return c.Spec.NamespaceSelector != nil && !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return known.Has(r.Key()) && !r.Matches(known) })
 }

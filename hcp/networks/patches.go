@@ -12,6 +12,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -98,17 +99,26 @@ func networksPatched(o objects.Objects) problem.Problems {
 // macsPatched returns a problem for each MAC address that patches give to several VMs.
 func macsPatched(o objects.Objects) (ps problem.Problems) {
 	vms, pools := map[string]int{}, map[string][]string{}
-	for _, np := range o.NodePools {
-		for _, mac := range slices.Concat(patchOf(o.HostedCluster.Annotations).macs(), patchOf(np.Annotations).macs()) {
-			if n := size(o.HostedCluster, np); n > 0 && !slices.Contains(pools[mac], np.Name) {
+	count := func(np hyperv1.NodePool, macs []string) {
+		for _, mac := range macs {
+			if n := size(o.HostedCluster, np); n > 0 {
 				vms[mac], pools[mac] = vms[mac]+n, append(pools[mac], np.Name)
 			}
 		}
 	}
-	for _, mac := range slices.Sorted(maps.Keys(vms)) {
-		if names := slices.Sorted(slices.Values(pools[mac])); vms[mac] > 1 {
-			ps = append(ps, problem.New(problem.MACPatched, problem.Subject{}, problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "mac": {mac}, "nodePools": names[:min(len(names), maxNamed)]}))
+	ofAll := firstOf(patchOf(o.HostedCluster.Annotations).macs())
+	for _, np := range o.NodePools {
+		count(np, ofAll)
+		count(np, network.Without(firstOf(patchOf(np.Annotations).macs()), func(mac string) bool { return slices.Contains(ofAll, mac) }))
+	}
+	for _, mac := range firstOf(slices.Sorted(maps.Keys(vms))) {
+		if vms[mac] > 1 {
+			args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "mac": {mac}, "nodePools": firstOf(slices.Sorted(slices.Values(pools[mac])))}
+			ps = append(ps, problem.New(problem.MACPatched, problem.Subject{}, args))
 		}
 	}
 	return ps
 }
+
+// firstOf returns the first values of all: users choose how many there are.
+func firstOf(all []string) []string { return all[:min(len(all), maxNamed)] }

@@ -50,7 +50,7 @@ var (
 	ExclusionOutsideRange = declare("ExclusionOutsideRange", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What:   "Annotation dhcp-exclude has {range}, which is outside the DHCP range {pool} of network {network}.",
 		Effect: "The range has no effect, because VMs get only addresses in the DHCP range."})
-	DHCPSettingsUnused = declare("DHCPSettingsUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
+	DHCPSettingsUnused = declare("DHCPSettingsUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What:   "Edges do not run DHCP on network {network}, so these annotations have no effect there: {annotations}.",
 		Effect: "Your own DHCP server decides the addresses and options of VMs.",
 		Fix:    "Remove them, or add dhcp to annotation services."})

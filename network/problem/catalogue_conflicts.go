@@ -191,10 +191,6 @@ var (
 		What:   "HostedCluster {hostedClusters} uses network {network}, too, but oooi does not serve it.",
 		Effect: "Its VMs get addresses, routes and DNS servers of this cluster, so they may not reach their own control plane.",
 		Fix:    "Set annotation {key} to ignore on this cluster. To serve the VMs of {hostedClusters}, set annotation network on it."})
-	SharedNetworkUnserved = declare("SharedNetworkUnserved", Entry{Reason: NetworkShared, Severity: SeverityWarning,
-		What:   "HostedCluster {hostedClusters} uses network {network}, too, but oooi does not serve it.",
-		Effect: "Edges answer only VMs of this cluster. Another DHCP server for the VMs of {hostedClusters} may also answer VMs of this one.",
-		Fix:    "To serve the VMs of {hostedClusters}, set annotation network on it. Otherwise limit their DHCP server to them, and set annotation {key} to ignore on this cluster."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
 		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}."})

@@ -79,13 +79,13 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} is not in the input. The input has {owner}, which creates it.",
 		Effect: "Its type, VLAN and MTU are not known.",
 		Fix:    "Create {owner} first. Then add the NetworkAttachmentDefinition of the management cluster with another -f."})
-	NADMisnamed = declare("NADMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true, Mistake: true,
+	NADMisnamed = declare("NADMisnamed", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input.",
 		Fix:  "Did you mean {meant}? Otherwise, add the NetworkAttachmentDefinition with another -f."})
-	NADNotAmongGiven = declare("NADNotAmongGiven", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true, Mistake: true,
+	NADNotAmongGiven = declare("NADNotAmongGiven", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input. In its namespace, the input has {given}.",
 		Fix:  "Correct spec.platform.kubevirt.additionalNetworks, or add the NetworkAttachmentDefinition with another -f."})
-	NADBesideCluster = declare("NADBesideCluster", Entry{Reason: NetworkMissing, Severity: SeverityError, StopsVMs: true, Mistake: true,
+	NADBesideCluster = declare("NADBesideCluster", Entry{Reason: NetworkMissing, Severity: SeverityError, Mistake: true,
 		What: "NodePool {nodePools} names network {nad}, which is not in the input. The input has {given}.",
 		Fix:  "Set metadata.namespace of {given} to {namespace}, or add the NetworkAttachmentDefinition with another -f."})
 	NADConfigInvalid = declare("NADConfigInvalid", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
