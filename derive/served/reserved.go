@@ -126,7 +126,7 @@ func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr,
 
 // certain returns those of all that the hosted cluster has, whatever its release is.
 func certain(all []network.ReservedDestination) []network.ReservedDestination {
-	return slices.DeleteFunc(slices.Clone(all), func(r network.ReservedDestination) bool { return r.Possible })
+	return network.Without(all, func(r network.ReservedDestination) bool { return r.Possible })
 }
 
 // overlaps returns a text for the destinations in places that p overlaps, or false if there are none.

@@ -42,7 +42,7 @@ func merge(a, b merged) merged {
 	out.Primary, out.VMs = a.Primary || b.Primary, a.VMs+b.VMs
 	problems := append(a.problems, b.problems...)
 	disagree := func(c problem.Cause, args problem.Args, keys ...string) {
-		all := problem.Args{"nodePools": slices.Clone(a.NodePools[:min(len(a.NodePools), maxNamed)]), "otherNodePool": {b.NodePools[0]}}
+		all := problem.Args{"nodePools": slices.Clone(firstOf(a.NodePools)), "otherNodePool": {b.NodePools[0]}}
 		maps.Copy(all, args)
 		problems = append(problems, a.Attachment.Problem(c, all, keys...))
 	}
@@ -77,7 +77,7 @@ func (s merged) listedTwice(o indexed, a network.Attachment) problem.Problems {
 	if nad.IsOVN(a) {
 		cause = problem.NADListedTwiceOVN
 	}
-	p := nad.Problem(cause, s.Attachment, problem.Args{"nodePools": s.repeating[:min(len(s.repeating), maxNamed)]})
+	p := nad.Problem(cause, s.Attachment, problem.Args{"nodePools": firstOf(s.repeating)})
 	if o.attached[s.Attachment] {
 		p = p.Warning()
 	}

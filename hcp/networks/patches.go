@@ -92,7 +92,7 @@ func networksPatched(o objects.Objects) problem.Problems {
 		return nil
 	}
 	slices.Sort(pools)
-	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": pools[:min(len(pools), maxNamed)]}
+	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": firstOf(pools)}
 	return problem.Problems{problem.New(problem.VMNetworksPatched, problem.Subject{}, args)}
 }
 
