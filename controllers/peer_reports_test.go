@@ -179,7 +179,7 @@ func TestReportedByEdges(t *testing.T) {
 			}, []string{"Warning RogueDHCPServer: Another DHCP server was active on network clusters/vlan100 at 192.168.100.66 within the last hour. Its MAC 02:00:00:00:00:0a is that of VM blue-worker-9"}},
 		"a host answers for the peer": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, PeerHosts: []reported.UsedAddress{
 			{Address: netip.MustParseAddr("192.168.100.5"), MAC: "02:00:00:00:00:0a"}, {Address: netip.MustParseAddr("192.168.100.77"), MAC: "02:00:00:00:00:0b"}}, VIPHosts: []reported.UsedAddress{{Address: netip.MustParseAddr("192.168.100.2"), MAC: "02:00:00:00:00:0c"}}}), two(reaches)},
-			nil, []string{"Warning AddressInUse: A host that is not an edge (MAC 02:00:00:00:00:0c) answers for the next-hop VIP 192.168.100.2", "Warning AddressInUse: Another host (MAC 02:00:00:00:00:0a) answers for edge address 192.168.100.5"}},
+			nil, []string{"Warning AddressInUse: A host that is not an edge answers for the next-hop VIP 192.168.100.2 of network clusters/vlan100. Its MAC 02:00:00:00:00:0c is that of no VM of the cluster.", "Warning AddressInUse: Another host answers for edge address 192.168.100.5 of network clusters/vlan100. Its MAC 02:00:00:00:00:0a is that of no VM of the cluster."}},
 		"the DHCP pool is empty": {[]reported.EdgeReport{one(reported.EdgeReport{Level: reported.LevelReaches, DHCP: reported.DHCPReport{
 			Exhausted: reported.PoolExhaustion{Since: testNow, PoolUse: reported.PoolUse{Size: 2, Assigned: 2}}}}), two(reaches)},
 			nil, []string{"Warning AddressesExhausted: DHCP on network clusters/vlan100 has had no free address since"}},

@@ -176,10 +176,7 @@ func poolInUse(n network.Network, edges []EdgeReport, nameOf func(mac string) st
 		}
 		cause, args := problem.PoolAddressDeclined, problem.Args{"addresses": addresses}
 		if u.MAC != "" {
-			cause, args["mac"] = problem.PoolAddressOfHost, []string{u.MAC}
-		}
-		if vm := nameOf(u.MAC); u.MAC != "" && vm != "" {
-			cause, args["vm"] = problem.PoolAddressOfVM, []string{vm}
+			cause, args["mac"], args["owner"] = problem.PoolAddressOfHost, []string{u.MAC}, []string{owner(u.MAC, nameOf)}
 		}
 		ps = append(ps, n.Problem(cause, args, network.KeyDHCPExclude))
 	}

@@ -29,7 +29,7 @@ func RogueDHCPServers(n network.Network, all []UsedAddress, nameOf func(mac stri
 		case s.MAC == "":
 			ps = append(ps, n.Problem(problem.DHCPServerUnlocated, problem.Args{"address": {s.Address.String()}}))
 		default:
-			ps = append(ps, ofVMOrHost(n, problem.DHCPServerOfVM, problem.DHCPServerOfHost, s, nameOf, problem.Args{}))
+			ps = append(ps, withOwner(n, problem.DHCPServerOfHost, s, nameOf, problem.Args{}))
 		}
 	}
 	return ps
@@ -44,7 +44,7 @@ func SharedVIPs(n network.Network, all []UsedAddress, nameOf func(mac string) st
 		if !slices.Contains(n.PublishedAddresses, u.Address) {
 			role = n.RoleOf(u.Address)
 		}
-		ps = append(ps, ofVMOrHost(n, problem.VIPOfVM, problem.VIPOfHost, u, nameOf, problem.Args{"role": {role}}))
+		ps = append(ps, withOwner(n, problem.VIPOfHost, u, nameOf, problem.Args{"role": {role}}))
 	}
 	return ps
 }
@@ -57,7 +57,7 @@ func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) s
 		if !slices.ContainsFunc(n.Edges, func(e network.Edge) bool { return e.Address == u.Address }) {
 			continue
 		}
-		ps = append(ps, ofVMOrHost(n, problem.PeerAddressOfVM, problem.PeerAddressOfHost, u, nameOf, problem.Args{}))
+		ps = append(ps, withOwner(n, problem.PeerAddressOfHost, u, nameOf, problem.Args{}))
 	}
 	return ps
 }
@@ -67,18 +67,20 @@ func ForgedPeers(n network.Network, all []UsedAddress, nameOf func(mac string) s
 func YieldedTo(n network.Network, all []UsedAddress, nameOf func(mac string) string) problem.Problems {
 	var ps problem.Problems
 	for _, u := range sortedInUse(all) {
-		ps = append(ps, ofVMOrHost(n, problem.EdgeYieldsToVM, problem.EdgeYieldsToHost, u, nameOf, problem.Args{}))
+		ps = append(ps, withOwner(n, problem.EdgeYieldsToHost, u, nameOf, problem.Args{}))
 	}
 	return ps
 }
 
-// ofVMOrHost returns the problem that a host uses the address u. The cause is vm if a VM has the MAC of u, else host.
-// It adds the arguments about u to args.
-func ofVMOrHost(n network.Network, vm, host problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
-	cause := host
-	args["address"], args["mac"] = []string{u.Address.String()}, []string{u.MAC}
-	if name := nameOf(u.MAC); name != "" {
-		cause, args["vm"] = vm, []string{name}
+// withOwner returns the problem that a host uses the address u. It adds the arguments about u to args.
+func withOwner(n network.Network, c problem.Cause, u UsedAddress, nameOf func(mac string) string, args problem.Args) problem.Problem {
+	args["address"], args["mac"], args["owner"] = []string{u.Address.String()}, []string{u.MAC}, []string{owner(u.MAC, nameOf)}
+	return n.Problem(c, args)
+}
+
+func owner(mac string, nameOf func(mac string) string) string {
+	if vm := nameOf(mac); vm != "" {
+		return "VM " + vm
 	}
-	return n.Problem(cause, args)
+	return "no VM of the cluster"
 }

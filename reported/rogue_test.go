@@ -24,7 +24,7 @@ func TestRogueDHCPServers(t *testing.T) {
 		says     []string
 	}{
 		"a VM":                    {[]reported.UsedAddress{at("192.168.100.66", ofVM)}, []string{"at 192.168.100.66 within the last hour. Its MAC " + ofVM + " is that of VM blue-worker-9."}},
-		"another host":            {[]reported.UsedAddress{at("192.168.100.66", ofHost)}, []string{"No VM of the cluster has its MAC " + ofHost}},
+		"another host":            {[]reported.UsedAddress{at("192.168.100.66", ofHost)}, []string{"Its MAC " + ofHost + " is that of no VM of the cluster. "}},
 		"elsewhere":               {[]reported.UsedAddress{at("10.9.9.9", "")}, []string{"gives its address as 10.9.9.9. Its MAC is unknown"}},
 		"one edge knows its MAC":  {[]reported.UsedAddress{at("192.168.100.66", ""), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},
 		"both edges report it":    {[]reported.UsedAddress{at("192.168.100.66", ofVM), at("192.168.100.66", ofVM)}, []string{"blue-worker-9"}},
@@ -56,7 +56,7 @@ func TestSharedVIPs(t *testing.T) {
 		says     []string
 	}{
 		"a VM":                 {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}}, []string{"answers for the next-hop VIP " + n.NextHopVIP.String() + " of network clusters/vlan100. Its MAC " + ofVM + " is that of VM blue-worker-9."}},
-		"another host":         {[]reported.UsedAddress{{Address: n.ServiceVIP, MAC: ofHost}}, []string{"A host that is not an edge (MAC " + ofHost + ") answers for the service VIP " + n.ServiceVIP.String()}},
+		"another host":         {[]reported.UsedAddress{{Address: n.ServiceVIP, MAC: ofHost}}, []string{"A host that is not an edge answers for the service VIP " + n.ServiceVIP.String() + " of network clusters/vlan100. Its MAC " + ofHost + " is that of no VM of the cluster."}},
 		"a published address":  {[]reported.UsedAddress{{Address: published, MAC: ofHost}}, []string{"answers for the published address " + published.String()}},
 		"both edges report it": {[]reported.UsedAddress{{Address: n.NextHopVIP, MAC: ofVM}, {Address: n.NextHopVIP, MAC: ofVM}}, []string{"blue-worker-9"}},
 		"no shared address":    {[]reported.UsedAddress{{Address: n.Edges[0].Address, MAC: ofVM}, {Address: netip.MustParseAddr("10.9.9.9"), MAC: ofVM}}, nil},

@@ -88,13 +88,9 @@ var (
 		Effect: "Two hosts with one address interrupt each other's connections.",
 		Fix:    "Free the address, or set annotation edge-addresses to four free addresses."})
 	EdgeYieldsToHost = declare("EdgeYieldsToHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "An edge of network {network} does not serve, because MAC {mac} claims to be an edge of another management cluster.",
+		What:   "An edge of network {network} does not serve, because a host claims to be an edge of another management cluster. Its MAC {mac} is that of {owner}.",
 		Effect: "If no edge of the network serves because of this, oooi removes the edges until their addresses are free.",
-		Fix:    "If the hosted cluster still runs on another management cluster, remove it from one of the two. Otherwise find the host with this MAC."})
-	EdgeYieldsToVM = declare("EdgeYieldsToVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "An edge of network {network} does not serve. MAC {mac}, which is that of VM {vm}, claims to be an edge of another management cluster.",
-		Effect: "If no edge of the network serves because of this, oooi removes the edges until their addresses are free.",
-		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Delete that VM. Filter forged MACs and addresses on the network."})
+		Fix:    "If the hosted cluster still runs on another management cluster, remove it from one of the two. Otherwise find the host with this MAC, or a VM that forges it, and remove it. Filter forged MACs and addresses on the network."})
 	ProxyARP = declare("ProxyARP", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "Router {mac} uses proxy ARP on network {network}, so address conflicts cannot be detected.",
 		Effect: "VMs may send their traffic to the router instead of an edge.",
@@ -103,30 +99,18 @@ var (
 		What:   "VM {vm} (MAC {mac}) reports that it has the {role} {address} of network {network}.",
 		Effect: "Edges keep the address. VMs that send to this VM instead lose their connection to the API server.",
 		Fix:    "Remove the address from the VM, or delete the VM."})
-	VIPOfVM = declare("VIPOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A host that is not an edge answers for the {role} {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
-		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
-		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Remove the address from that VM, or delete that VM. Filter forged addresses on the network."})
 	VIPOfHost = declare("VIPOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "A host that is not an edge (MAC {mac}) answers for the {role} {address} of network {network}. No VM of the cluster has this MAC.",
+		What:   "A host that is not an edge answers for the {role} {address} of network {network}. Its MAC {mac} is that of {owner}.",
 		Effect: "VMs that send to that host cannot reach the edges. Other VMs are not affected.",
-		Fix:    "Find the host with this MAC on the VLAN, and remove the address from it. Filter forged addresses on the network."})
-	PeerAddressOfVM = declare("PeerAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "Another host answers for edge address {address} of network {network}. Its MAC {mac} is that of VM {vm}.",
-		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Delete that VM. Filter forged MACs and addresses on the network."})
+		Fix:    "Find the host with this MAC on the VLAN, or a VM that forges it. Remove the address from it, or delete that VM. Filter forged addresses on the network."})
 	PeerAddressOfHost = declare("PeerAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "Another host (MAC {mac}) answers for edge address {address} of network {network}. No VM of the cluster has this MAC.",
+		What:   "Another host answers for edge address {address} of network {network}. Its MAC {mac} is that of {owner}.",
 		Effect: "The edges do not hear each other on the VLAN, so a failover may take longer.",
-		Fix:    "Find the host with this MAC on the VLAN. Filter forged MACs and addresses on the network."})
-	PoolAddressOfVM = declare("PoolAddressOfVM", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "{addresses} in the DHCP range of network {network} are used without a lease. The MAC {mac} of the host is that of VM {vm}.",
-		Effect: "DHCP avoids these addresses while others are free.",
-		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Remove the addresses from that VM, or delete that VM."})
+		Fix:    "Find the host with this MAC on the VLAN, or a VM that forges it, and remove it. Filter forged MACs and addresses on the network."})
 	PoolAddressOfHost = declare("PoolAddressOfHost", Entry{Reason: AddressInUse, Severity: SeverityWarning,
-		What:   "Another host (MAC {mac}) uses {addresses} in the DHCP range of network {network} without a lease.",
+		What:   "Another host uses {addresses} in the DHCP range of network {network} without a lease. Its MAC {mac} is that of {owner}.",
 		Effect: "DHCP avoids these addresses while others are free.",
-		Fix:    "Remove the addresses from the host, or add them to annotation dhcp-exclude."})
+		Fix:    "Find the host with this MAC, or a VM that forges it. Remove the addresses from it, or delete that VM. Or add the addresses to annotation dhcp-exclude."})
 	PoolAddressDeclined = declare("PoolAddressDeclined", Entry{Reason: AddressInUse, Severity: SeverityWarning,
 		What:   "A VM on network {network} declined {addresses} of the DHCP range. The edge found no host that answers for these addresses.",
 		Effect: "DHCP does not assign them for five minutes, or for one hour if a host answered.",
@@ -147,14 +131,10 @@ var (
 		What:   "Edge {edge} of network {network} has failed to write renewed leases since {since}: {error}.",
 		Effect: "VMs that have an address keep it until {until} at least. Then they lose it, one after the other. This edge gives new VMs no address.",
 		Fix:    "Before {until}, check policies and rights for Leases in the namespace of the hosted control plane, and the API server."})
-	DHCPServerOfVM = declare("DHCPServerOfVM", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
-		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of VM {vm}.",
-		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-		Fix:    "Find the VM at fault: {vm}, or another VM that forges its MAC. Stop the DHCP server of that VM, or delete that VM."})
 	DHCPServerOfHost = declare("DHCPServerOfHost", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
-		What:   "Another DHCP server was active on network {network} at {address} within the last hour. No VM of the cluster has its MAC {mac}.",
+		What:   "Another DHCP server was active on network {network} at {address} within the last hour. Its MAC {mac} is that of {owner}.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",
-		Fix:    "Stop that DHCP server. To use it instead of oooi, remove dhcp from annotation services."})
+		Fix:    "Find the host with this MAC, or a VM that forges it. Stop its DHCP server, or delete that VM. To use that server instead of oooi, remove dhcp from annotation services."})
 	DHCPServerUnlocated = declare("DHCPServerUnlocated", Entry{Reason: RogueDHCPServer, Severity: SeverityWarning,
 		What:   "VMs on network {network} chose another DHCP server, which gives its address as {address}. Its MAC is unknown.",
 		Effect: "VMs may get a wrong router or DNS server from it, and send their traffic there.",

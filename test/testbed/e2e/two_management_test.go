@@ -240,7 +240,7 @@ func (p pair) testSplit(t *testing.T) {
 	for i, s := range both {
 		var named []gomegatypes.GomegaMatcher
 		for _, mac := range both[1-i].macs(t) {
-			named = append(named, ContainSubstring("Another host (MAC %s) answers for edge address", mac))
+			named = append(named, MatchRegexp("Another host answers for edge address .* Its MAC %s is that of", mac))
 		}
 		g.Eventually(func() (string, error) {
 			c, err := s.hosted.Condition(t.Context())
