@@ -75,7 +75,7 @@ func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
 		g.Expect(d.Plan.Networks[0].CIDR).To(Equal(plan.Networks[0].CIDR))
 		c := servedReport(d)
 		g.Expect(c.Ready).To(BeFalse())
-		g.Expect(c.Message()).To(And(ContainSubstring("clusters/vlan200 is not served"), ContainSubstring("which VMs still use")))
+		g.Expect(c.Message()).To(And(ContainSubstring("clusters/vlan200 is not served"), ContainSubstring("this ends when its VMs are gone")))
 	})
 	t.Run("with a CIDR of its own", func(t *testing.T) {
 		g := NewWithT(t)

@@ -21,7 +21,7 @@ func behindGateway(clients ...string) given {
 		{What: "the management cluster's pods", Prefix: netip.MustParsePrefix("10.128.0.0/14")},
 		{What: "pods or Services of the management cluster", Prefix: netip.MustParsePrefix("10.9.0.9/32")},
 	}
-	in.InHostedCluster = []network.ReservedDestination{{What: "pods of the hosted cluster", Prefix: netip.MustParsePrefix("10.132.0.0/14"), Required: true}}
+	in.InHostedCluster = []network.ReservedDestination{{What: "the pod network", Prefix: netip.MustParsePrefix("10.132.0.0/14"), Required: true}}
 	return in
 }
 
@@ -45,7 +45,7 @@ func TestClientNetworks(t *testing.T) {
 		"the network itself":            {"192.168.0.0/16", nil, problem.ClientNetworkOverlaps, "CIDR 192.168.100.0/24"},
 		"a node":                        {"10.0.0.0/24", nil, problem.ClientNetworkOverlaps, "node worker-1 (10.0.0.11)"},
 		"pods":                          {"10.130.4.0/24", nil, problem.ClientNetworkOverlaps, "pods (10.128.0.0/14)"},
-		"pods of the hosted cluster":    {"10.132.0.0/16", nil, problem.ClientNetworkInHostedCluster, "pods of the hosted cluster"},
+		"pods of the hosted cluster":    {"10.132.0.0/16", nil, problem.ClientNetworkOverlaps, "the pod network (10.132.0.0/14) of the hosted cluster"},
 		"the loopback interface":        {"127.0.0.0/8", nil, problem.ClientNetworkOverlaps, "special-purpose block"},
 		"an address that edges hold":    {"10.7.0.0/24", published, "", ""},
 		"no gateway":                    {"10.9.0.0/16", func(in *given) { in.Networks[0].Gateway = netip.Addr{} }, problem.ClientNetworksWithoutGateway, "Set annotation gateway"},
@@ -69,7 +69,7 @@ func TestClientNetworks(t *testing.T) {
 			switch c.cause {
 			case "":
 				want = append(want, c.clients+" via 192.168.100.1")
-			case problem.ClientNetworkOverlaps, problem.ClientNetworkInHostedCluster:
+			case problem.ClientNetworkOverlaps:
 			default:
 				want = nil
 			}

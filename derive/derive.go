@@ -200,7 +200,7 @@ func newNetworks(in served.Input, requests []*request) outcome {
 			continue
 		}
 		if other, met := overlaps(in, s, out.plan.Networks); met {
-			out.adds(name, s.Primary, problem.Problems{overlapProblem(in, s, other)})
+			out.adds(name, s.Primary, problem.Problems{overlapProblem(s, other)})
 			if s.Primary && other.Primary && !in.IsRetained(other.Name) {
 				out.refused = append(out.refused, other.Name) // neither has precedence
 			}

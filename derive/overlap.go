@@ -27,11 +27,7 @@ func overlaps(in served.Input, s network.NetworkRequest, planned []network.Netwo
 	return network.Network{}, false
 }
 
-func overlapProblem(in served.Input, s network.NetworkRequest, other network.Network) problem.Problem {
-	c := problem.NetworksOverlap
-	if !slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Attachment.NetworkName() == other.Name }) {
-		c = problem.NetworkOverlapsRemoved
-	}
+func overlapProblem(s network.NetworkRequest, other network.Network) problem.Problem {
 	keys, where := s.CIDRKeys, s.CIDRField
 	if s.Primary && len(s.NodePools) > 0 {
 		own := "cidr." + slices.Min(s.NodePools)
@@ -39,5 +35,5 @@ func overlapProblem(in served.Input, s network.NetworkRequest, other network.Net
 		where = "annotation " + own + " on the HostedCluster"
 	}
 	args := problem.Args{"cidr": {s.CIDR.String()}, "otherNetwork": {other.Attachment.String()}, "otherCIDR": {other.CIDR.String()}, "where": {where}}
-	return s.Problem(c, args, keys...)
+	return s.Problem(problem.NetworksOverlap, args, keys...)
 }

@@ -50,7 +50,7 @@ func TestNetworksOverlap(t *testing.T) {
 		g := NewWithT(t)
 		p, problems := served(alone, all, onVLAN("new", "10.1.0.0/24", "machineNetwork"))
 		g.Expect(problems).To(HaveExactElements(HaveField("Confined", true)), "VMs that run are still served")
-		g.Expect(message(problems[0])).To(And(ContainSubstring("which VMs still use"), ContainSubstring("annotation cidr.pool-new on the HostedCluster")))
+		g.Expect(message(problems[0])).To(And(ContainSubstring("this ends when its VMs are gone"), ContainSubstring("annotation cidr.pool-new on the HostedCluster")))
 		g.Expect(p.Networks).To(Equal(alone.Networks), "its machines go on")
 
 		p, problems = served(alone, all, onVLAN("new", "10.2.0.0/24", "cidr.pool-new"))

@@ -214,11 +214,11 @@ func TestGuestNetworksByDefault(t *testing.T) {
 		networks         bool
 		causes           []problem.Cause
 	}{
-		"the default pod network":                                      {cidr: "10.133.0.0/24", causes: []problem.Cause{problem.CIDROverlapsHostedCluster}},
-		"the default Service network":                                  {cidr: "172.31.5.0/24", causes: []problem.Cause{problem.CIDROverlapsHostedCluster}},
-		"the default join subnet":                                      {cidr: "100.66.5.0/24", causes: []problem.Cause{problem.CIDROverlapsHostedCluster}},
+		"the default pod network":                                      {cidr: "10.133.0.0/24", causes: []problem.Cause{problem.CIDROverlapsOther}},
+		"the default Service network":                                  {cidr: "172.31.5.0/24", causes: []problem.Cause{problem.CIDROverlapsOther}},
+		"the default join subnet":                                      {cidr: "100.66.5.0/24", causes: []problem.Cause{problem.CIDROverlapsOther}},
 		"the default one, which was moved":                             {cidr: "100.66.5.0/24", join: "100.70.0.0/16"},
-		"a join subnet by v4InternalSubnet":                            {cidr: "192.168.7.0/24", join: "192.168.0.0/16", causes: []problem.Cause{problem.CIDROverlapsHostedCluster}},
+		"a join subnet by v4InternalSubnet":                            {cidr: "192.168.7.0/24", join: "192.168.0.0/16", causes: []problem.Cause{problem.CIDROverlapsOther}},
 		"internalJoinSubnet alone, which the network operator refuses": {cidr: "192.168.7.0/24", ipv4: "100.70.0.0/16", causes: []problem.Cause{problem.JoinSubnetsDiffer}},
 		"both": {cidr: "192.168.7.0/24", ipv4: "100.70.0.0/16", join: "100.70.0.0/16"},
 	} {
@@ -235,7 +235,7 @@ func TestGuestNetworksByDefault(t *testing.T) {
 			_, ps := plan(o)
 			var causes []problem.Cause
 			for _, p := range ps {
-				if p.Cause == problem.CIDROverlapsHostedCluster || p.Cause == problem.JoinSubnetsDiffer {
+				if p.Cause == problem.CIDROverlapsOther || p.Cause == problem.JoinSubnetsDiffer {
 					causes = append(causes, p.Cause)
 				}
 			}

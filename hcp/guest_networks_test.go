@@ -196,7 +196,7 @@ func TestServicesBeforePublishing(t *testing.T) {
 		words  string
 	}{
 		"in the VLAN's CIDR":              {at("192.168.100.77"), problem.AddressConflict, "lies in CIDR 192.168.100.0/24"},
-		"in the pod network of the guest": {at("10.132.0.7"), problem.AddressConflict, "which lies in the pod network"},
+		"in the pod network of the guest": {at("10.132.0.7"), problem.AddressConflict, "which belongs to the pod network"},
 		"IPv6":                            {at("fd00::7"), problem.IPv6NotServed, "IPv6"},
 		"with a port":                     {at("10.0.0.7:30000"), problem.PublishingUnsupported, "nodePort.address"},
 		"no address":                      {at("10.0.0.700"), problem.PublishingUnsupported, "nodePort.address"},

@@ -60,7 +60,7 @@ func (c releaseCase) run(t *testing.T) {
 	var got []string
 	_, ps := plan(o)
 	for _, p := range causesOf(ps, problem.IngressTypeIgnored, problem.IngressPortsDiffer, problem.IngressCopyPending, problem.IngressServicePending, problem.PassthroughIneffective, problem.IngressPrivate,
-		problem.CIDROverlapsHostedCluster, problem.PublishedInHostedCluster, problem.JoinSubnetsDiffer, problem.JoinSubnetTooSmall, problem.NetworkMTUsDiffer, problem.OVNMTUTooLarge, problem.OVNIPv6WithoutPods, problem.AllocationIgnored, problem.PodSubnetsTooFew) {
+		problem.CIDROverlapsOther, problem.PublishedInOther, problem.JoinSubnetsDiffer, problem.JoinSubnetTooSmall, problem.NetworkMTUsDiffer, problem.OVNMTUTooLarge, problem.OVNIPv6WithoutPods, problem.AllocationIgnored, problem.PodSubnetsTooFew) {
 		got = append(got, string(p.Cause)+" "+string(p.Level()))
 	}
 	NewWithT(t).Expect(strings.Join(got, ", ")).To(Equal(c.want))
@@ -118,17 +118,17 @@ func TestNetworksOfReleases(t *testing.T) {
 		return func(o *hcp.Objects) { o.HostedCluster.Status.ControlPlaneEndpoint.Host = address }
 	}
 	for name, c := range map[string]releaseCase{
-		"the former join subnet":                       {[]change{ofRelease("4.18.20"), at("100.65.10.0/24")}, "CIDROverlapsHostedCluster Error"},
+		"the former join subnet":                       {[]change{ofRelease("4.18.20"), at("100.65.10.0/24")}, "CIDROverlapsOther Error"},
 		"the present join subnet, in a former release": {[]change{ofRelease("4.18.20"), at("100.66.10.0/24")}, ""},
 		"the former join subnet, in a newer release":   {[]change{ofRelease("4.21.1"), at("100.65.10.0/24")}, ""},
-		"the join subnet":                              {[]change{ofRelease("4.21.1"), at("100.66.10.0/24")}, "CIDROverlapsHostedCluster Error"},
-		"the join subnet of early patches":             {[]change{ofRelease("4.20.8"), at("100.65.10.0/24")}, "CIDROverlapsHostedCluster Warning"},
-		"the join subnet of late patches":              {[]change{ofRelease("4.20.8"), at("100.66.10.0/24")}, "CIDROverlapsHostedCluster Warning"},
-		"the join subnet of some releases":             {[]change{ofRelease("digest"), at("100.65.10.0/24")}, "CIDROverlapsHostedCluster Warning"},
-		"an update keeps the join subnet":              {[]change{updated("4.19.9", "4.21.1"), at("100.65.10.0/24")}, "CIDROverlapsHostedCluster Error"},
-		"an API in the former join subnet":             {[]change{ofRelease("4.18.20"), published("100.65.0.20")}, "PublishedInHostedCluster Error"},
-		"an API in the join subnet of some":            {[]change{ofRelease("4.20.8"), published("100.65.0.20")}, "PublishedInHostedCluster Warning"},
-		"an ignored join subnet":                       {[]change{ofRelease("4.22.1"), at("100.66.10.0/24"), joined("100.68.0.0/16", "")}, "CIDROverlapsHostedCluster Error"},
+		"the join subnet":                              {[]change{ofRelease("4.21.1"), at("100.66.10.0/24")}, "CIDROverlapsOther Error"},
+		"the join subnet of early patches":             {[]change{ofRelease("4.20.8"), at("100.65.10.0/24")}, "CIDROverlapsOther Warning"},
+		"the join subnet of late patches":              {[]change{ofRelease("4.20.8"), at("100.66.10.0/24")}, "CIDROverlapsOther Warning"},
+		"the join subnet of some releases":             {[]change{ofRelease("digest"), at("100.65.10.0/24")}, "CIDROverlapsOther Warning"},
+		"an update keeps the join subnet":              {[]change{updated("4.19.9", "4.21.1"), at("100.65.10.0/24")}, "CIDROverlapsOther Error"},
+		"an API in the former join subnet":             {[]change{ofRelease("4.18.20"), published("100.65.0.20")}, "PublishedInOther Error"},
+		"an API in the join subnet of some":            {[]change{ofRelease("4.20.8"), published("100.65.0.20")}, "PublishedInOther Warning"},
+		"an ignored join subnet":                       {[]change{ofRelease("4.22.1"), at("100.66.10.0/24"), joined("100.68.0.0/16", "")}, "CIDROverlapsOther Error"},
 		"an ignored one, too small":                    {[]change{ofRelease("4.22.1"), joined("100.68.0.0/24", "")}, ""},
 		"a join subnet of its own":                     {[]change{ofRelease("4.23.1"), at("100.66.10.0/24"), joined("100.68.0.0/16", "")}, ""},
 		"a join subnet since an update":                {[]change{updated("4.22.1", "4.23.1"), at("100.66.10.0/24"), joined("100.68.0.0/16", "")}, ""},
@@ -137,7 +137,7 @@ func TestNetworksOfReleases(t *testing.T) {
 		"two equal fields":                             {[]change{ofRelease("4.23.1"), joined("100.68.0.0/16", "100.68.0.0/16")}, ""},
 		"two ignored fields":                           {[]change{ofRelease("4.19.9"), joined("100.68.0.0/16", "100.69.0.0/16")}, ""},
 		"the other field":                              {[]change{ofRelease("4.22.1"), joined("", "100.68.0.0/16")}, "JoinSubnetsDiffer Warning"},
-		"the other field, ignored":                     {[]change{ofRelease("4.18.20"), at("100.65.10.0/24"), joined("", "100.68.0.0/16")}, "CIDROverlapsHostedCluster Error"},
+		"the other field, ignored":                     {[]change{ofRelease("4.18.20"), at("100.65.10.0/24"), joined("", "100.68.0.0/16")}, "CIDROverlapsOther Error"},
 		"an ignored transit subnet":                    {[]change{ofRelease("4.19.9"), pods("10.132.0.0/14"), transit("100.99.0.0/24")}, ""},
 		"a transit subnet":                             {[]change{ofRelease("4.20.8"), pods("10.132.0.0/14"), transit("100.99.0.0/24")}, "JoinSubnetTooSmall Warning"},
 		"an ignored MTU":                               {[]change{ofRelease("4.20.8"), mtus(1400)}, "NetworkMTUsDiffer Warning"},

@@ -115,10 +115,10 @@ func TestPodsOfTheControlPlane(t *testing.T) {
 		_, problems := plan(dump.Clusters()[0])
 		return problems
 	}
-	g.Expect(problems(slice("clusters-blue", "Pod", "192.168.100.77"))).To(ContainElement(And(HaveField("Cause", problem.CIDROverlapsManagement),
+	g.Expect(problems(slice("clusters-blue", "Pod", "192.168.100.77"))).To(ContainElement(And(HaveField("Cause", problem.CIDROverlapsOther),
 		HaveField("Blocks()", true), WithTransform(message, ContainSubstring("a pod of the control plane (192.168.100.77)")))))
 	for _, more := range []string{"", slice("clusters-blue", "Pod", "10.128.0.9"), slice("clusters-green", "Pod", "192.168.100.77"), slice("clusters-blue", "VirtualMachineInstance", "192.168.100.77")} {
-		g.Expect(problems(more)).NotTo(ContainElement(HaveField("Cause", problem.CIDROverlapsManagement)))
+		g.Expect(problems(more)).NotTo(ContainElement(HaveField("Cause", problem.CIDROverlapsOther)))
 	}
 }
 
@@ -135,10 +135,10 @@ func TestPodOnTheHostNetwork(t *testing.T) {
 
 	o.Pods = []netip.Addr{address}
 	after, problems := plan(o)
-	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.PublishedInManagement)))
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.PublishedInOther)))
 	g.Expect(after).To(Equal(before))
 
 	o.Nodes[0].Status.Addresses[0].Address, o.Pods = "192.168.100.77", []netip.Addr{netip.MustParseAddr("192.168.100.77")}
 	_, problems = plan(o)
-	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.CIDROverlapsManagement)))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.CIDROverlapsOther)))
 }

@@ -30,15 +30,14 @@ func clientNetworks(n network.Network, s network.NetworkRequest, in Input) ([]ne
 	}
 	var problems problem.Problems
 	return network.Without(wanted, func(p netip.Prefix) bool {
-		cause := problem.ClientNetworkOverlaps
 		other, met := hiddenBy(n, p, in.Reserved)
 		if !met {
-			cause = problem.ClientNetworkInHostedCluster
 			other, met = overlaps(p, certain(in.InHostedCluster))
+			other += ofHosted
 		}
 		if met {
 			args := problem.Args{"clientNetwork": {p.String()}, "other": {other}}
-			problems = append(problems, n.Problem(cause, args, network.KeyClientNetworks))
+			problems = append(problems, n.Problem(problem.ClientNetworkOverlaps, args, network.KeyClientNetworks))
 		}
 		return met
 	}), problems
@@ -54,7 +53,7 @@ func hiddenBy(n network.Network, p netip.Prefix, reserved []network.ReservedDest
 	}
 	for _, block := range network.NoDestinations() {
 		if !block.IsSingleIP() && block.Overlaps(p) {
-			return fmt.Sprintf("the special-purpose block %s", block), true
+			return special + block.String(), true
 		}
 	}
 	hidden := slices.Clone(reserved)

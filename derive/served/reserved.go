@@ -14,8 +14,15 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-func published(c problem.Cause, address netip.Addr, other string) problem.Problem {
-	return problem.New(c, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
+// special and ofHosted are the words before and after what messages name.
+const special, ofHosted = "the special-purpose block ", " of the hosted cluster"
+
+func cidrOverlaps(n network.Network, s network.NetworkRequest, other string) problem.Problem {
+	return n.Problem(problem.CIDROverlapsOther, problem.Args{"cidr": {n.CIDR.String()}, "other": {other}, "where": {s.CIDRField}}, s.CIDRKeys...)
+}
+
+func publishedIn(address netip.Addr, other string) problem.Problem {
+	return problem.New(problem.PublishedInOther, problem.Subject{}, problem.Args{"address": {address.String()}, "other": {other}}, network.KeyPublishing)
 }
 
 func heldFor(n network.Network, in Input) []netip.Addr {
@@ -69,8 +76,8 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 		if n.CIDR.Contains(a) {
 			ps = append(ps, n.Problem(problem.PublishedInCIDR, problem.Args{"cidr": {n.CIDR.String()}, "address": {a.String()}}, network.KeyPublishing))
 		}
-		if block, special := network.SpecialBlock(a); special {
-			ps = append(ps, published(problem.PublishedIsSpecial, a, block.String()))
+		if block, bad := network.SpecialBlock(a); bad {
+			ps = append(ps, publishedIn(a, special+block.String()))
 		}
 	}
 	return ps
@@ -81,20 +88,19 @@ func checkPublished(n network.Network, held []netip.Addr) problem.Problems {
 // special-purpose blocks: edges and nodes use some of their addresses, such as 127.0.0.1.
 func checkReserved(n network.Network, s network.NetworkRequest, held []netip.Addr, reserved []network.ReservedDestination) problem.Problems {
 	var ps problem.Problems
-	special := network.NoDestinations()
-	if i := slices.IndexFunc(special, n.CIDR.Overlaps); i >= 0 {
-		args := problem.Args{"cidr": {n.CIDR.String()}, "other": {special[i].String()}, "where": {s.CIDRField}}
-		ps = append(ps, n.Problem(problem.CIDRIsSpecial, args, s.CIDRKeys...))
+	blocks := network.NoDestinations()
+	if i := slices.IndexFunc(blocks, n.CIDR.Overlaps); i >= 0 {
+		ps = append(ps, cidrOverlaps(n, s, special+blocks[i].String()))
 	}
 	if what, bad := overlaps(n.CIDR, reserved); bad {
-		ps = append(ps, n.Problem(problem.CIDROverlapsManagement, problem.Args{"cidr": {n.CIDR.String()}, "other": {what}, "where": {s.CIDRField}}, s.CIDRKeys...))
+		ps = append(ps, cidrOverlaps(n, s, what))
 	}
 	for _, a := range held {
 		for _, p := range reserved {
 			if p.Node || !p.Required || !p.Prefix.Contains(a) {
 				continue
 			}
-			ps = append(ps, published(problem.PublishedInManagement, a, destination(p)))
+			ps = append(ps, publishedIn(a, destination(p)))
 			break
 		}
 	}
@@ -109,17 +115,15 @@ func checkHosted(n network.Network, s network.NetworkRequest, held []netip.Addr,
 		if !bad {
 			return
 		}
-		p := about(what)
+		p := about(what + ofHosted)
 		if _, bad := overlaps(at, certain(hosted)); !bad {
 			p.Severity = problem.SeverityWarning
 		}
 		ps = append(ps, p)
 	}
-	check(n.CIDR, func(what string) problem.Problem {
-		return n.Problem(problem.CIDROverlapsHostedCluster, problem.Args{"cidr": {n.CIDR.String()}, "other": {what}, "where": {s.CIDRField}}, s.CIDRKeys...)
-	})
+	check(n.CIDR, func(what string) problem.Problem { return cidrOverlaps(n, s, what) })
 	for _, a := range held {
-		check(network.Host(a), func(what string) problem.Problem { return published(problem.PublishedInHostedCluster, a, what) })
+		check(network.Host(a), func(what string) problem.Problem { return publishedIn(a, what) })
 	}
 	return ps
 }

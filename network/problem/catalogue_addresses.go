@@ -265,10 +265,6 @@ var (
 		Fix:    "Set the address of a DNS server that is not a VM of this cluster."})
 	ClientNetworkOverlaps = declare("ClientNetworkOverlaps", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other}.",
-		Effect: "A route for {clientNetwork} through the gateway would hide {other}, so edges do not answer hosts there. They answer all other client networks.",
-		Fix:    "Set annotation {key} to the smaller networks that the clients are in."})
-	ClientNetworkInHostedCluster = declare("ClientNetworkInHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
-		What:   "Annotation {key} names {clientNetwork} (network {network}), which overlaps {other} of the hosted cluster.",
-		Effect: "Its nodes look for these addresses inside the cluster, so edges do not answer hosts there. They answer all other client networks.",
+		Effect: "Edges or nodes use these addresses for {other}, so edges do not answer hosts there. Edges answer all other client networks.",
 		Fix:    "Set annotation {key} to the smaller networks that the clients are in. Clients with addresses of {other} need other addresses."})
 )

@@ -7,10 +7,6 @@ var (
 		What:   "HyperShift publishes a service at {address}, which lies in CIDR {cidr} of network {network}.",
 		Effect: "VMs would look for the service on their own network.",
 		Fix:    "Set another CIDR for the network, or create the cluster with a host name instead."})
-	PublishedIsSpecial = declare("PublishedIsSpecial", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "HyperShift publishes a service at {address}, which lies in the special-purpose block {other}.",
-		Effect: "VMs cannot connect to such an address on another host.",
-		Fix:    "Create the cluster with another address, or with a host name."})
 	CIDRHasNodeAPI = declare("CIDRHasNodeAPI", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "CIDR {cidr} of network {network} contains {address}. Each node reaches the hosted API server at this address of its loopback interface (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes cannot reach a host of the network at {address}. DHCP does not assign it.",
@@ -23,33 +19,17 @@ var (
 		What:   "The {role} {address} of network {network} is the address at which each node reaches the hosted API server (spec.networking.apiServer.advertiseAddress).",
 		Effect: "Nodes have this address on their loopback interface, so they do not reach another host there.",
 		Fix:    "Set annotation {key} to another address, or set another CIDR for the network."})
-	CIDRIsSpecial = declare("CIDRIsSpecial", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "CIDR {cidr} of network {network} overlaps the special-purpose block {other}.",
-		Effect: "Hosts on the network cannot have these addresses.",
-		Fix:    "Set another CIDR for the network ({where})."})
-	CIDROverlapsManagement = declare("CIDROverlapsManagement", Entry{Reason: AddressConflict, Severity: SeverityError,
+	CIDROverlapsOther = declare("CIDROverlapsOther", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {other}.",
-		Effect: "Edges could not reach these addresses.",
-		Fix:    "Set another CIDR for the network ({where})."})
-	PublishedInManagement = declare("PublishedInManagement", Entry{Reason: AddressConflict, Severity: SeverityError,
+		Effect: "Edges or nodes could not reach these addresses.",
+		Fix:    "Set another CIDR for the network ({where}). Networks of the hosted cluster cannot be changed."})
+	PublishedInOther = declare("PublishedInOther", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "HyperShift publishes a service at {address}, which belongs to {other}.",
-		Effect: "Edges would take over the address, and could not reach its owner.",
-		Fix:    "Create the cluster with another address, or with a host name."})
-	CIDROverlapsHostedCluster = declare("CIDROverlapsHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "CIDR {cidr} of network {network} overlaps {other} of the hosted cluster.",
-		Effect: "Nodes of the hosted cluster could not reach each other.",
-		Fix:    "Set another CIDR for the network ({where}). The networks of the hosted cluster cannot be changed."})
-	PublishedInHostedCluster = declare("PublishedInHostedCluster", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "HyperShift publishes a service at {address}, which lies in {other} of the hosted cluster.",
-		Effect: "Nodes would look for the service inside the hosted cluster.",
+		Effect: "VMs would not reach the service there, or edges would not reach the owner of the address.",
 		Fix:    "Create the cluster with another address, or with a host name."})
 	NetworksOverlap = declare("NetworksOverlap", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}.",
-		Effect: "Network {network} is not served, because two nodes could get the same address.",
-		Fix:    "Set another CIDR for network {network} ({where})."})
-	NetworkOverlapsRemoved = declare("NetworkOverlapsRemoved", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "CIDR {cidr} of network {network} overlaps {otherCIDR} of network {otherNetwork}, which VMs still use.",
-		Effect: "Network {network} is not served until these VMs are gone, because two nodes could get the same address.",
+		Effect: "Network {network} is not served, because two nodes could get the same address. If no NodePool names {otherNetwork}, this ends when its VMs are gone.",
 		Fix:    "Set another CIDR for network {network} ({where})."})
 	PinnedCIDRRemoved = declare("PinnedCIDRRemoved", Entry{Reason: AddressConflict, Severity: SeverityWarning, Mistake: true,
 		What:   "Network {network} is in use, so its addresses cannot change. Its CIDR is no longer set.",
