@@ -129,7 +129,7 @@ func TestVerdict(t *testing.T) {
 
 // TestNoNewNodesIsAWarning: a Warning that proves that new nodes do not boot has a Warning Event, and one that does not has a Normal one.
 func TestNoNewNodesIsAWarning(t *testing.T) {
-	for want, cause := range map[string]problem.Cause{"Warning ImagesUnreachable VMs that": problem.NoRegistryReachable, "Normal ReadyWithWarnings Nodes may not": problem.RegistryIsAddress} {
+	for want, cause := range map[string]problem.Cause{"Warning ImagesUnreachable VMs that": problem.NoRegistryReachable, "Normal ReadyWithWarnings Nodes may not": problem.RegistryWithoutName} {
 		g := NewWithT(t)
 		w, plan := served(t, "lb-ip")
 		r, recorder := reconcilerOf(newTakes(t, 9), prometheus.NewRegistry()), events.NewFakeRecorder(9)

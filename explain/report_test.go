@@ -66,7 +66,7 @@ func TestReadyMeansThatNodesBoot(t *testing.T) {
 		"no registry is reachable":         {problem.Problems{of(problem.RegistryIsPlainHTTP), on(vlan, problem.NoRegistryReachable)}, explain.Fails, explain.No, problem.ImagesUnreachable},
 		"no address is left":               {problem.Problems{on(vlan, problem.VMsExceedDHCPRange), on(vlan, problem.PoolExhausted)}, explain.Fails, explain.No, problem.AddressesExhausted},
 		"no address is left for a disk":    {problem.Problems{on(storage, problem.PoolExhausted)}, explain.Serves, explain.Yes, explain.ReadyWithWarnings},
-		"a registry may be unreachable":    {problem.Problems{of(problem.RegistryIsAddress)}, explain.Serves, explain.Unknown, explain.ReadyWithWarnings},
+		"a registry may be unreachable":    {problem.Problems{of(problem.RegistryWithoutName)}, explain.Serves, explain.Unknown, explain.ReadyWithWarnings},
 		"no console":                       {problem.Problems{of(problem.IngressAddressMissing)}, explain.Serves, explain.Yes, explain.ReadyWithWarnings},
 		"a part waits":                     {problem.Problems{of(problem.IngressServicePending)}, explain.Waits, explain.Yes, problem.WaitingForEndpoint},
 		"a part waits, and no registry is": {problem.Problems{of(problem.IngressServicePending), on(vlan, problem.NoRegistryReachable)}, explain.Fails, explain.No, problem.WaitingForEndpoint},

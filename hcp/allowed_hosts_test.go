@@ -127,13 +127,13 @@ func TestHostsThatAreNotPermitted(t *testing.T) {
 		reason    problem.Reason
 		words     string
 	}{
-		"a node port, by default": {hosts: []string{"evil.example.net:443", "registry.example.com:8443"}, reason: problem.NotPermitted, words: "--permit-ports does not permit: evil.example.net:30443"},
+		"a node port, by default": {hosts: []string{"evil.example.net:443", "registry.example.com:8443"}, reason: problem.NotPermitted, words: "--permit-hosts and --permit-ports do not permit: evil.example.net:30443."},
 		"a host": {permitted: network.Permissions{Hosts: []string{"*.example.com"}},
-			hosts: []string{"registry.example.com:8443"}, reason: problem.NotPermitted, words: "--permit-hosts does not permit: evil.example.net."},
+			hosts: []string{"registry.example.com:8443"}, reason: problem.NotPermitted, words: "--permit-ports do not permit: evil.example.net:443, evil.example.net:30443."},
 		"a release image": {permitted: network.Permissions{Hosts: []string{"*.example.net"}},
-			hosts: []string{"evil.example.net:443"}, reason: problem.ImagesUnreachable, words: "registry.example.com, which the operator's flag --permit-hosts does not permit"},
+			hosts: []string{"evil.example.net:443"}, reason: problem.ImagesUnreachable, words: "registry.example.com:8443, which the operator's flags --permit-hosts and --permit-ports do not permit"},
 		"its port": {permitted: network.Permissions{Ports: []network.PortRange{{First: 443, Last: 443}}},
-			hosts: []string{"evil.example.net:443"}, reason: problem.ImagesUnreachable, words: "registry.example.com:8443, but the operator's flag --permit-ports does not permit"},
+			hosts: []string{"evil.example.net:443"}, reason: problem.ImagesUnreachable, words: "registry.example.com:8443, which the operator's flags --permit-hosts and --permit-ports do not permit"},
 		"nothing": {permitted: network.Permissions{Hosts: []string{}}, reason: problem.ImagesUnreachable, words: "registry.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,13 +184,13 @@ func TestRecordsThatOverride(t *testing.T) {
 // and that the message has the cause.
 func TestRegistriesWithoutServerName(t *testing.T) {
 	for mirror, why := range map[string]string{
-		"10.9.8.7:5000/ocp":                         "an IP address (10.9.8.7:5000)",
-		"[fd00::7]:5000/ocp":                        "an IP address ([fd00::7]:5000)",
-		"fd00::7/ocp":                               "an IP address (fd00::7)",
+		"10.9.8.7:5000/ocp":                         "without a full DNS name (10.9.8.7:5000)",
+		"[fd00::7]:5000/ocp":                        "without a full DNS name ([fd00::7]:5000)",
+		"fd00::7/ocp":                               "without a full DNS name (fd00::7)",
 		"http://mirror.example.com:5000/ocp":        "plain HTTP (mirror.example.com:5000)",
 		"mirror.example.com:80/ocp":                 "plain HTTP (mirror.example.com:80)",
 		"registry.registry.svc.cluster.local:5000/": "inside the management cluster",
-		"registry:5000/ocp":                         "not a full DNS name (registry:5000)",
+		"registry:5000/ocp":                         "without a full DNS name (registry:5000)",
 		"192.168.100.7:5000/on/the/network":         "",
 	} {
 		t.Run(mirror, func(t *testing.T) {
@@ -286,8 +286,8 @@ func TestManagementProxy(t *testing.T) {
 		"for all":         {httpproxy.Config{HTTPSProxy: "http://proxy.example.com:3128"}, []string{"mirror.corp.example.net:443 by proxy.example.com:3128", "registry.example.com:8443 by proxy.example.com:3128"}, ""},
 		"for http only":   {httpproxy.Config{HTTPProxy: "http://proxy.example.com:3128"}, []string{"mirror.corp.example.net:443", "registry.example.com:8443"}, ""},
 		"its port":        {httpproxy.Config{HTTPSProxy: "proxy.example.com", NoProxy: ".corp.example.net"}, []string{"mirror.corp.example.net:443", "registry.example.com:8443 by proxy.example.com:80"}, ""},
-		"with a password": {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "The HTTP proxy of the management cluster needs a password, which edges do not have. Nodes cannot pull images from registry.example.com."},
-		"over TLS":        {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "not an http:// proxy"},
+		"with a password": {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "It must be a valid http:// URL, without a user or password. Nodes cannot pull images from registry.example.com."},
+		"over TLS":        {httpproxy.Config{HTTPSProxy: "https://proxy.example.com", NoProxy: "corp.example.net"}, []string{"mirror.corp.example.net:443"}, "It must be a valid http:// URL"},
 		"unreadable":      {httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy:port"}, nil, "HTTPS_PROXY"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestHostsOnOneOfTheNetworks(t *testing.T) {
 					k.AdditionalNetworks = append(k.AdditionalNetworks, hyperv1.KubevirtNetwork{Name: "clusters/vlan200"})
 				}
 				_, ps := plan(o)
-				found := causesOf(ps, problem.RegistryOnOneNetwork, problem.RegistryIsAddress, problem.HostedProxyUnreachable, problem.UpstreamOnOtherNetwork)
+				found := causesOf(ps, problem.RegistryOnOneNetwork, problem.RegistryWithoutName, problem.HostedProxyUnreachable, problem.UpstreamOnOtherNetwork)
 				if want == "" {
 					g.Expect(found).To(BeEmpty())
 					return

@@ -181,7 +181,7 @@ func TestWhatNodesReach(t *testing.T) {
 		"a registry with plain HTTP that is published":              {given: []change{release("http://registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
 		"a registry inside the management cluster":                  {given: []change{release("registry.registry.svc:5000/ocp/release:4.20")}, want: []string{images + "registry.registry.svc:5000", images + "registry.registry.svc:5000"}},
 		"Docker Hub": {given: []change{release("docker.io/ocp/release:4.20")}},
-		"Docker Hub, by its former name, not permitted": {given: []change{release("index.docker.io/ocp/release:4.20"), permitting("*.docker.com", "*.cloudflarestorage.com", "auth.docker.io")}, want: []string{images + "registry-1.docker.io"}},
+		"Docker Hub, by its former name, not permitted": {given: []change{release("index.docker.io/ocp/release:4.20"), permitting("*.docker.com", "*.cloudflarestorage.com", "auth.docker.io")}, want: []string{images + "registry-1.docker.io:443"}},
 		"a registry at an address":                      {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy, and a registry at an address":         {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
 		"a proxy, and a registry with plain HTTP":       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
@@ -196,7 +196,7 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and allowed-hosts none, and noProxy has the registry": {given: []change{proxied(controlPlane + ",quay.io"), annotated(network.KeyAllowedHosts, "none")}, want: []string{images + "cdn.quay.io, cdn01.quay.io, cdn02.quay.io, cdn03.quay.io, cdn04.quay.io, cdn05.quay.io, cdn06.quay.io, quay.io"}},
 
 		"a proxy, and allowed-hosts none, and noProxy has the registry's port":      {given: []change{proxied(controlPlane + ",registry.example.com:8443"), release(privateRelease), annotated(network.KeyAllowedHosts, "none")}, want: []string{images + "registry.example.com"}},
-		"a proxy, and noProxy has the port of a registry that is not permitted":     {given: []change{proxied(controlPlane + ",registry.example.com:8443"), release(privateRelease), permitting("*.other.example")}, want: []string{images + "registry.example.com"}},
+		"a proxy, and noProxy has the port of a registry that is not permitted":     {given: []change{proxied(controlPlane + ",registry.example.com:8443"), release(privateRelease), permitting("*.other.example")}, want: []string{images + "registry.example.com:8443"}},
 		"a proxy, and noProxy has another port of a registry that is not permitted": {given: []change{proxied(controlPlane + ",registry.example.com:443"), release(privateRelease), permitting("*.other.example")}},
 		"a network plugin of the user":                                              {given: []change{networkType(hyperv1.Calico)}, want: []string{"Info ImagesUnreachable"}},
 		"a proxy, and a network plugin of the user":                                 {given: []change{proxied(controlPlane), networkType(hyperv1.Calico)}},
@@ -324,25 +324,27 @@ func aboutHosts(ps problem.Problems) []string {
 	return out
 }
 
-// TestAdviceForHosts: the advice to add hosts to annotation allowed-hosts fixes the problem, or says who must permit the hosts first.
+// TestAdviceForHosts: the advice to add hosts to annotation allowed-hosts fixes the problem, unless the administrator does not permit them.
 func TestAdviceForHosts(t *testing.T) {
 	const resolved = "dns-upstreams"
 	for name, c := range map[string]struct {
 		given []change
 		want  problem.Cause
+		// refused is true if the administrator does not permit the host. A problem says so when the annotation has the host.
+		refused bool
 	}{
-		"a name":                                     {[]change{openID("https://keycloak.corp.example")}, problem.IdentityProviderUnreachable},
-		"a port that is permitted":                   {[]change{openID("https://keycloak.corp.example:8443")}, problem.IdentityProviderUnreachable},
-		"a port that is not permitted":               {[]change{openID("https://keycloak.corp.example:9443")}, problem.IdentityProviderNotPermitted},
-		"a name that is not permitted":               {[]change{openID("https://keycloak.corp.example"), permitting("quay.io")}, problem.IdentityProviderNotPermitted},
-		"an address":                                 {[]change{openID("https://10.20.0.5")}, problem.IdentityProviderWithoutName},
-		"plain HTTP":                                 {[]change{openID("http://keycloak.corp.example:8080")}, problem.IdentityProviderWithoutName},
-		"LDAP at an address":                         {[]change{ldap("ldaps://10.20.0.5")}, problem.IdentityProviderWithoutName},
-		"LDAP with TLS, by default":                  {[]change{ldap("ldaps://ldap.corp.example"), annotated(resolved, "192.168.100.9")}, problem.IdentityProviderNotPermitted},
-		"LDAP with TLS, at a port that is permitted": {[]change{ldap("ldaps://ldap.corp.example"), annotated(resolved, "192.168.100.9"), allowing(636)}, problem.IdentityProviderUnreachable},
-		"imports":                                    {[]change{imports("registry.corp.example:5000")}, problem.ImportsUnreachable},
-		"imports from a port not permitted":          {[]change{imports("registry.corp.example:5001")}, problem.ImportsNotPermitted},
-		"imports from an address":                    {[]change{imports("10.20.0.5:5000")}, problem.ImportsWithoutName},
+		"a name":                                     {[]change{openID("https://keycloak.corp.example")}, problem.IdentityProviderUnreachable, false},
+		"a port that is permitted":                   {[]change{openID("https://keycloak.corp.example:8443")}, problem.IdentityProviderUnreachable, false},
+		"a port that is not permitted":               {[]change{openID("https://keycloak.corp.example:9443")}, problem.IdentityProviderUnreachable, true},
+		"a name that is not permitted":               {[]change{openID("https://keycloak.corp.example"), permitting("quay.io")}, problem.IdentityProviderUnreachable, true},
+		"an address":                                 {[]change{openID("https://10.20.0.5")}, problem.IdentityProviderWithoutName, false},
+		"plain HTTP":                                 {[]change{openID("http://keycloak.corp.example:8080")}, problem.IdentityProviderWithoutName, false},
+		"LDAP at an address":                         {[]change{ldap("ldaps://10.20.0.5")}, problem.IdentityProviderWithoutName, false},
+		"LDAP with TLS, by default":                  {[]change{ldap("ldaps://ldap.corp.example"), annotated(resolved, "192.168.100.9")}, problem.IdentityProviderUnreachable, true},
+		"LDAP with TLS, at a port that is permitted": {[]change{ldap("ldaps://ldap.corp.example"), annotated(resolved, "192.168.100.9"), allowing(636)}, problem.IdentityProviderUnreachable, false},
+		"imports":                                    {[]change{imports("registry.corp.example:5000")}, problem.ImportsUnreachable, false},
+		"imports from a port not permitted":          {[]change{imports("registry.corp.example:5001")}, problem.ImportsUnreachable, true},
+		"imports from an address":                    {[]change{imports("10.20.0.5:5000")}, problem.ImportsWithoutName, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -355,7 +357,9 @@ func TestAdviceForHosts(t *testing.T) {
 			ps := about()
 			g.Expect(ps).To(HaveExactElements(HaveField("Cause", c.want)))
 			if c.want == problem.IdentityProviderUnreachable || c.want == problem.ImportsUnreachable {
-				g.Expect(about(annotated(network.KeyAllowedHosts, "auto,"+strings.ReplaceAll(ps[0].Args["hosts"].String(), ", ", ",")))).To(BeEmpty())
+				then := about(annotated(network.KeyAllowedHosts, "auto,"+strings.ReplaceAll(ps[0].Args["hosts"].String(), ", ", ",")))
+				g.Expect(then.Has(problem.NotPermitted)).To(Equal(c.refused))
+				g.Expect(then.Has(problem.HostUnreachable)).To(Equal(c.refused))
 			}
 		})
 	}

@@ -260,10 +260,9 @@ func TestHostsBehindManagementIngress(t *testing.T) {
 		given []change
 		want  []problem.Cause
 	}{
-		"an identity provider":                    {[]change{openID("https://" + host)}, []problem.Cause{problem.IdentityProviderNotPermitted}},
-		"an identity provider in allowed-hosts":   {[]change{openID("https://" + host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.IdentityProviderNotPermitted}},
-		"an issuer of OIDC in allowed-hosts":      {[]change{oidc("https://" + host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.IdentityProviderNotPermitted}},
-		"imports from a host in allowed-hosts":    {[]change{imports(host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.ImportsNotPermitted}},
+		"an identity provider in allowed-hosts":   {[]change{openID("https://" + host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.IdentityProviderUnreachable}},
+		"an issuer of OIDC in allowed-hosts":      {[]change{oidc("https://" + host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.IdentityProviderUnreachable}},
+		"imports from a host in allowed-hosts":    {[]change{imports(host), allowed}, []problem.Cause{problem.HostInsideManagement, problem.ImportsUnreachable}},
 		"another host in allowed-hosts":           {[]change{allowed}, []problem.Cause{problem.HostInsideManagement}},
 		"a host in allowed-hosts, with a gateway": {[]change{allowed, gateway}, []problem.Cause{problem.HostInsideManagement}},
 		"an identity provider, with a gateway":    {[]change{openID("https://" + host), gateway}, nil},
@@ -275,7 +274,7 @@ func TestHostsBehindManagementIngress(t *testing.T) {
 			causes := func(further ...change) (out []problem.Cause) {
 				_, ps := plan(reaching(t, append(c.given, further...)...))
 				for _, p := range ps {
-					if slices.Contains([]problem.Cause{problem.HostInsideManagement, problem.IdentityProviderNotPermitted, problem.ImportsNotPermitted, problem.RegistryBehindIngress}, p.Cause) {
+					if slices.Contains([]problem.Cause{problem.HostInsideManagement, problem.IdentityProviderUnreachable, problem.ImportsUnreachable, problem.RegistryBehindIngress}, p.Cause) {
 						out = append(out, p.Cause)
 					}
 				}

@@ -70,11 +70,8 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 			continue
 		}
 		cause := problem.IdentityProviderUnreachable
-		switch {
-		case !external.AllNamed(hosts):
+		if !external.AllNamed(hosts) {
 			cause = problem.IdentityProviderWithoutName
-		case !external.AllPermitted(o, hosts):
-			cause = problem.IdentityProviderNotPermitted
 		}
 		args := problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts), "by": {"The hosted control plane"}, "logins": {"logins with it"}}
 		if objects.UsesOIDC(o.HostedCluster) {
@@ -89,11 +86,8 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 	byCause := map[problem.Cause][]string{}
 	for _, r := range network.Without(importRegistries(c), reached) {
 		cause := problem.ImportsUnreachable
-		switch host := []string{r}; {
-		case !external.AllNamed(host):
+		if !external.AllNamed([]string{r}) {
 			cause = problem.ImportsWithoutName
-		case !external.AllPermitted(o, host):
-			cause = problem.ImportsNotPermitted
 		}
 		byCause[cause] = append(byCause[cause], r)
 	}

@@ -86,10 +86,7 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 	if err != nil {
 		host, port = strings.Trim(registry, "[]"), ""
 	}
-	switch _, err := netip.ParseAddr(host); {
-	case err == nil:
-		return h, problem.RegistryIsAddress
-	case port == "80" || strings.HasPrefix(registry, imageref.PlainHTTP):
+	if _, err := netip.ParseAddr(host); err != nil && (port == "80" || strings.HasPrefix(registry, imageref.PlainHTTP)) {
 		return h, problem.RegistryIsPlainHTTP
 	}
 	h, err = settings.ExternalHost(registry)
@@ -97,7 +94,7 @@ func byServerName(registry string) (h settings.HostPort, cause problem.Cause) {
 		return h, problem.RegistryInManagementCluster
 	}
 	if err != nil {
-		return h, problem.RegistryNameInvalid
+		return h, problem.RegistryWithoutName
 	}
 	return h, ""
 }
@@ -189,14 +186,10 @@ func proxyFor(c httpproxy.Config, h settings.HostPort) (proxy string, cause prob
 	u, err := c.ProxyFunc()(&url.URL{Scheme: "https", Host: net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port)))})
 	switch {
 	// httpproxy parses an invalid URL a second time with the prefix http://. The result then has a path.
-	case err != nil || u != nil && (u.Hostname() == "" || len(u.Path) > 1):
-		return "", problem.ManagementProxyUnreadable
-	case u == nil:
+	case err == nil && u == nil:
 		return "", ""
-	case u.User != nil:
-		return "", problem.ManagementProxyNeedsPassword
-	case u.Scheme != "http":
-		return "", problem.ManagementProxyNotHTTP
+	case err != nil || u.Hostname() == "" || len(u.Path) > 1 || u.User != nil || u.Scheme != "http":
+		return "", problem.ManagementProxyUnusable
 	}
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), ""
 }
@@ -235,26 +228,19 @@ func imagesUnreachable(in network.Request, off bool, forwarded []network.Endpoin
 // permittedHosts returns the hosts that the administrator permits. The others are in problems if annotation
 // allowed-hosts lists them, else in cannot.
 func permittedHosts(o objects.Objects, s settings.Values, hosts []settings.HostPort) (permitted []settings.HostPort, cannot []unreachable, problems problem.Problems) {
-	named := map[problem.Cause][]string{}
+	var named []string
 	for _, h := range hosts {
-		byUser := s.AllowedHosts != nil && slices.Contains(s.AllowedHosts.Hosts, h)
-		at := h.String()
-		switch host, port := o.Permissions.Host(h.Host), o.Permissions.Port(h.Port); {
-		case host && port:
+		switch {
+		case o.Permissions.Host(h.Host) && o.Permissions.Port(h.Port):
 			permitted = append(permitted, h)
-		case byUser && host:
-			named[problem.HostPortNotPermitted] = append(named[problem.HostPortNotPermitted], at)
-		case byUser:
-			named[problem.HostNotPermitted] = append(named[problem.HostNotPermitted], h.Host)
-		case host:
-			cannot = append(cannot, unreachable{at, problem.RegistryPortNotPermitted, h})
+		case s.AllowedHosts != nil && slices.Contains(s.AllowedHosts.Hosts, h):
+			named = append(named, h.String())
 		default:
-			cannot = append(cannot, unreachable{h.Host, problem.RegistryNotPermitted, h})
+			cannot = append(cannot, unreachable{h.String(), problem.RegistryNotPermitted, h})
 		}
 	}
-	for _, c := range slices.Sorted(maps.Keys(named)) {
-		args := problem.Args{"hosts": slices.Compact(named[c])}
-		problems = append(problems, problem.New(c, problem.Subject{}, args, network.KeyAllowedHosts))
+	if len(named) > 0 {
+		problems = append(problems, problem.New(problem.HostNotPermitted, problem.Subject{}, problem.Args{"hosts": named}, network.KeyAllowedHosts))
 	}
 	return permitted, cannot, problems
 }
@@ -293,13 +279,4 @@ func Refused(o objects.Objects, e network.Endpoint) bool {
 // AllNamed reports whether edges can forward to all hosts by TLS server name.
 func AllNamed(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(at string) bool { _, unnamed := byServerName(at); return unnamed != "" })
-}
-
-// AllPermitted reports whether edges would forward to hosts if annotation allowed-hosts had them.
-func AllPermitted(o objects.Objects, hosts []string) bool {
-	return !slices.ContainsFunc(hosts, func(at string) bool {
-		h, _ := byServerName(at)
-		proxy, _ := proxyFor(o.Proxy, h)
-		return !o.Permissions.Host(h.Host) || !o.Permissions.Port(h.Port) || Refused(o, externalHost(h, proxy))
-	})
 }

@@ -144,11 +144,7 @@ var (
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not resolve or reach.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too."})
-	IdentityProviderNotPermitted = declare("IdentityProviderNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
-		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
-		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with the address if it is inside that cluster. Then add it to annotation allowed-hosts, after the word auto."})
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
@@ -168,15 +164,11 @@ var (
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not resolve or reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto."})
+		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
 	CatalogsUnreachable = declare("CatalogsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes do not reach.",
 		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. Or create the cluster with spec.configuration.operatorhub.disableAllDefaultSources."})
-	ImportsNotPermitted = declare("ImportsNotPermitted", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
-		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
-		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
-		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with addresses inside that cluster. Then add them to annotation allowed-hosts, after the word auto."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",

@@ -5,13 +5,9 @@ package problem
 
 var (
 	HostNotPermitted = declare("HostNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
-		What:   "Annotation {key} names hosts that the operator's flag --permit-hosts does not permit: {hosts}.",
+		What:   "Annotation {key} names hosts that the operator's flags --permit-hosts and --permit-ports do not permit: {hosts}.",
 		Effect: "VMs cannot reach them. All other hosts are served.",
-		Fix:    "Remove the hosts, or ask the administrator of the management cluster to permit them."})
-	HostPortNotPermitted = declare("HostPortNotPermitted", Entry{Reason: NotPermitted, Severity: SeverityWarning, Mistake: true,
-		What:   "Annotation {key} names ports that the operator's flag --permit-ports does not permit: {hosts}.",
-		Effect: "VMs cannot reach them. All other hosts are served.",
-		Fix:    "Use another port, or ask the administrator of the management cluster to permit the port."})
+		Fix:    "Remove the hosts, use other ports, or ask the administrator of the management cluster to permit them."})
 	HostInsideManagement = declare("HostInsideManagement", Entry{Reason: NotPermitted, Severity: SeverityWarning,
 		What:   "External hosts of network {network} have addresses inside the management cluster: {hosts}.",
 		Effect: "Edges do not dial these addresses for VMs.",

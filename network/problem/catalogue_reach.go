@@ -79,8 +79,8 @@ var (
 		What:   "Annotation services leaves out dns or proxy, and network {network} has no gateway.",
 		Effect: "Nodes do not become Ready unless your own servers serve {hosts}.",
 		Fix:    "Add dns and proxy to annotation services, or set annotation gateway."})
-	RegistryIsAddress = declare("RegistryIsAddress", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "Images are pulled from an IP address ({hosts}), which clients do not send as TLS server name.",
+	RegistryWithoutName = declare("RegistryWithoutName", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Images are pulled from an IP address, or a host without a full DNS name ({hosts}). Edges forward by TLS server name.",
 		Effect: "Nodes cannot pull these images.",
 		Fix:    "Give the registry a DNS name, or set annotation gateway."})
 	RegistryOnOneNetwork = declare("RegistryOnOneNetwork", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
@@ -99,10 +99,6 @@ var (
 		What:   "Images are pulled from {hosts}, through the ingress of the management cluster ({addresses}).",
 		Effect: "Edges do not dial addresses inside the management cluster, so nodes cannot pull these images.",
 		Fix:    "Ask the administrator of the management cluster to permit {addresses} with the operator's flag --permit-destinations, or use another registry."})
-	RegistryNameInvalid = declare("RegistryNameInvalid", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "Images are pulled from a host that is not a full DNS name ({hosts}).",
-		Effect: "Nodes cannot pull these images.",
-		Fix:    "Give the registry a DNS name, or set annotation gateway."})
 	TooManyRegistries = declare("TooManyRegistries", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
 		What:   "Images are pulled from more than {most} registries.",
 		Effect: "Nodes cannot reach {count} of the mirrors.",
@@ -139,24 +135,12 @@ var (
 		What:   "Nodes refuse images from {hosts} (spec.configuration.image.registrySources).",
 		Effect: "Nodes that cannot pull these images do not become Ready.",
 		Fix:    "Add {hosts} to allowedRegistries, or remove the entries that match from blockedRegistries."})
-	ManagementProxyUnreadable = declare("ManagementProxyUnreadable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "The operator's HTTPS_PROXY is not a valid URL.",
+	ManagementProxyUnusable = declare("ManagementProxyUnusable", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
+		What:   "Edges cannot use the operator's HTTPS_PROXY. It must be a valid http:// URL, without a user or password.",
 		Effect: "Nodes cannot pull images from {hosts}.",
-		Fix:    "Correct HTTPS_PROXY of the operator, or name the hosts in NO_PROXY."})
-	ManagementProxyNeedsPassword = declare("ManagementProxyNeedsPassword", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "The HTTP proxy of the management cluster needs a password, which edges do not have.",
-		Effect: "Nodes cannot pull images from {hosts}.",
-		Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy."})
-	ManagementProxyNotHTTP = declare("ManagementProxyNotHTTP", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "The proxy of the management cluster is not an http:// proxy.",
-		Effect: "Nodes cannot pull images from {hosts}.",
-		Fix:    "Name the hosts in NO_PROXY if they can be reached without the proxy."})
+		Fix:    "Correct HTTPS_PROXY of the operator, or name the hosts in NO_PROXY if they can be reached without the proxy."})
 	RegistryNotPermitted = declare("RegistryNotPermitted", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "Images are on {hosts}, which the operator's flag --permit-hosts does not permit.",
+		What:   "Images are on {hosts}, which the operator's flags --permit-hosts and --permit-ports do not permit.",
 		Effect: "Nodes cannot pull these images.",
-		Fix:    "Ask the administrator of the management cluster to permit the hosts, or use a registry that is permitted."})
-	RegistryPortNotPermitted = declare("RegistryPortNotPermitted", Entry{Reason: ImagesUnreachable, Severity: SeverityWarning,
-		What:   "Images are on {hosts}, but the operator's flag --permit-ports does not permit the ports.",
-		Effect: "Nodes cannot pull these images.",
-		Fix:    "Ask the administrator of the management cluster to permit the ports, or serve the registry on port 443."})
+		Fix:    "Ask the administrator of the management cluster to permit the hosts and their ports. Or use a registry that is permitted, or port 443."})
 )
