@@ -226,20 +226,14 @@ func sortedRequests(in []network.NetworkRequest) []network.NetworkRequest {
 // cidrMissing returns the problem of a network that is left out because it has no CIDR. The problem is an Error if VMs
 // boot from no network with a CIDR. If its CIDR is set later, the addresses of the other networks do not change.
 func cidrMissing(in served.Input, s network.NetworkRequest) problem.Problem {
-	args := problem.Args{"where": {s.CIDRField}}
-	if s.CIDRUnused != "" {
-		args["found"] = []string{s.CIDRFound}
-	}
-	boots := slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() })
-	switch {
-	case !s.Primary:
+	if !s.Primary {
 		return secondaryWithoutCIDR(in, s)
-	case boots:
-		return s.Problem(cmp.Or(s.CIDRUnused, problem.NetworkCIDRNotSet), args, s.CIDRKeys...)
-	case s.CIDRUnused == problem.NetworkCIDROnlyIPv6:
-		return s.Problem(problem.CIDROnlyIPv6, args, s.CIDRKeys...)
 	}
-	return s.Problem(problem.CIDRNotSet, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
+	cause := problem.CIDRNotSet
+	if slices.ContainsFunc(in.Networks, func(x network.NetworkRequest) bool { return x.Primary && x.CIDR.IsValid() }) {
+		cause = problem.NetworkCIDRNotSet
+	}
+	return s.Problem(cause, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }
 
 // nothingServed reports whether all VMs boot from the pod network, and no other network has a CIDR.
@@ -258,8 +252,6 @@ func secondaryWithoutCIDR(in served.Input, s network.NetworkRequest) problem.Pro
 		keys := append([]string{network.FieldAttachDefaultNetwork}, s.CIDRKeys...)
 		return s.Problem(problem.PodNetworkAttached, problem.Args{"nodePools": s.NodePools, "where": {s.CIDRField}}, keys...).
 			Of(problem.Subject{Kind: "NodePool", Name: s.NodePools[0]})
-	case s.CIDRUnused == problem.SecondaryCIDRForBootOnly:
-		return s.Problem(problem.SecondaryCIDRForBootOnly, problem.Args{"where": {s.CIDRField}, "found": {s.CIDRFound}}, s.CIDRKeys...)
 	}
 	return s.Problem(problem.SecondaryWithoutCIDR, problem.Args{"where": {s.CIDRField}}, s.CIDRKeys...)
 }

@@ -57,7 +57,7 @@ func argumentName(arg string, c problem.Entry) string {
 
 func argumentNames() map[string]string {
 	return map[string]string{
-		"allowed": "allowed namespaces", "at": "host and port", "by": "other endpoint", "cidr": "CIDR", "found": "entries of machineNetwork",
+		"allowed": "allowed namespaces", "at": "host and port", "by": "other endpoint", "cidr": "CIDR",
 		"layer2": "layer-2 network", "mac": "MAC", "meant": "similar name", "given": "other names", "named": "namespace and name", "most": "maximum", "nad": "NAD", "newKey": "new key", "newVMs": "names of VMs",
 		"nextHop": "next-hop VIP", "serviceVIP": "service VIP", "arpAnnounce": "value", "nodePool": "NodePool", "nodePools": "NodePools", "otherCIDR": "other CIDR",
 		"otherMAC": "other MAC", "otherNAD": "other NAD", "otherNodePool": "other NodePool", "role": "role of the address", "vm": "VM",

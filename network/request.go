@@ -79,11 +79,6 @@ type NetworkRequest struct {
 	// for a Problem.
 	CIDRField string   `json:"cidrField,omitempty"`
 	CIDRKeys  []string `json:"cidrKeys,omitempty"`
-	// CIDRUnused is why CIDRFound is not used for a network without CIDR: NetworkCIDROnlyIPv6,
-	// SecondaryCIDRForBootOnly or NetworkCIDRAmbiguous. CIDRFound is from spec.networking.machineNetwork. Both are
-	// empty if CIDR is set or nothing was found.
-	CIDRUnused problem.Cause `json:"cidrUnused,omitempty"`
-	CIDRFound  string        `json:"cidrFound,omitempty"`
 	// Gateway is a router that the user set. Zero: the next-hop VIP is the router of an isolated network.
 	Gateway netip.Addr `json:"gateway,omitzero"`
 	// VMs is the largest number of VMs at a time: the maximum sizes of the NodePools, and

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/cldmnky/oooi/hcp/objects"
 
@@ -15,7 +14,6 @@ import (
 
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
-	"github.com/cldmnky/oooi/network/problem"
 )
 
 // fieldMachineNetwork is the field of the HostedCluster that has the VMs' CIDR.
@@ -48,9 +46,6 @@ func setAddresses(all []merged, home int, o indexed, base settings.Values) {
 			s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
 		case i != home:
 			s.CIDRField, s.CIDRKeys = cidrOptions(s.NetworkRequest, s.listedFirst)
-		}
-		if !s.CIDR.IsValid() {
-			s.CIDRUnused, s.CIDRFound = unusedMachineNetwork(o.HostedCluster, i == home, home >= 0)
 		}
 	}
 	setContained(all, home, base)
@@ -150,28 +145,4 @@ func machineNetwork(hc *hyperv1.HostedCluster) netip.Prefix {
 		}
 	}
 	return netip.Prefix{}
-}
-
-// unusedMachineNetwork returns why no entry of machineNetwork is the CIDR of a network that lacks a CIDR, and the
-// entries to report. isHome reports whether the network is the home network, and hasHome whether there is one. If there
-// is another cause, why is empty.
-func unusedMachineNetwork(hc *hyperv1.HostedCluster, isHome, hasHome bool) (why problem.Cause, found string) {
-	var four, all []string
-	for _, m := range hc.Spec.Networking.MachineNetwork {
-		all = append(all, m.CIDR.String())
-		if p, err := netip.ParsePrefix(m.CIDR.String()); err == nil && p.Addr().Is4() {
-			four = append(four, p.String())
-		}
-	}
-	switch {
-	case len(all) == 0:
-		return "", ""
-	case len(four) == 0:
-		return problem.NetworkCIDROnlyIPv6, strings.Join(all, ", ")
-	case !hasHome:
-		return problem.SecondaryCIDRForBootOnly, four[0]
-	case !isHome && len(four) > 1:
-		return problem.NetworkCIDRAmbiguous, four[1]
-	}
-	return "", ""
 }

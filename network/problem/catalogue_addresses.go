@@ -12,24 +12,12 @@ var (
 		Effect: "By default, VMs get the tenth to the second-to-last usable address.",
 		Fix:    "Set a larger CIDR ({where}), or set annotation dhcp-range."})
 	CIDRNotSet = declare("CIDRNotSet", Entry{Reason: CIDRMissing, Severity: SeverityError,
-		What:   "Network {network} has no CIDR.",
-		Effect: "VMs cannot boot from it.",
-		Fix:    "Set {where}."})
-	CIDROnlyIPv6 = declare("CIDROnlyIPv6", Entry{Reason: CIDRMissing, Severity: SeverityError,
-		What:   "Network {network} has no IPv4 CIDR: spec.networking.machineNetwork has only {found}.",
+		What:   "Network {network} has no IPv4 CIDR.",
 		Effect: "VMs cannot boot from it, because only IPv4 is provided.",
 		Fix:    "Set {where}."})
 	NetworkCIDRNotSet = declare("NetworkCIDRNotSet", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
-		What:   "Network {network} has no CIDR.",
-		Effect: "It is not served.",
-		Fix:    "Set {where}."})
-	NetworkCIDROnlyIPv6 = declare("NetworkCIDROnlyIPv6", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
-		What:   "Network {network} has no IPv4 CIDR: spec.networking.machineNetwork has only {found}.",
-		Effect: "It is not served, because only IPv4 is provided.",
-		Fix:    "Set {where}."})
-	NetworkCIDRAmbiguous = declare("NetworkCIDRAmbiguous", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
-		What:   "Network {network} has no CIDR.",
-		Effect: "The second entry of spec.networking.machineNetwork ({found}) is not used, because it does not name a network.",
+		What:   "Network {network} has no IPv4 CIDR.",
+		Effect: "It is not served. The first IPv4 entry of spec.networking.machineNetwork applies to one network only.",
 		Fix:    "Set {where}."})
 	NetworkCIDRByName = declare("NetworkCIDRByName", Entry{Reason: CIDRMissing, Severity: SeverityInfo,
 		What:   "CIDR {cidr} of the HostedCluster applies to network {network}, because NodePool {nodePool} comes before {otherNodePool} by its name.",

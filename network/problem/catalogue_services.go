@@ -16,11 +16,7 @@ var (
 	SecondaryWithoutCIDR = declare("SecondaryWithoutCIDR", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
 		What:   "Network {network} is not served, because it has no CIDR.",
 		Effect: "VMs do not boot from it, and get addresses there from other servers, or have static ones. " + otherDHCP,
-		Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
-	SecondaryCIDRForBootOnly = declare("SecondaryCIDRForBootOnly", Entry{Reason: ServedByOthers, Severity: SeverityInfo,
-		What:   "Network {network} is not served, because it has no CIDR.",
-		Effect: "spec.networking.machineNetwork ({found}) applies only to a network that VMs boot from. These VMs boot from the pod network.",
-		Fix:    "To serve it, set {where}. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
+		Fix:    "To serve it, set {where}: spec.networking.machineNetwork applies only to a network that VMs boot from. To remove this hint, set annotation services to none on its NetworkAttachmentDefinition."})
 	SecondaryCIDRRemoved = declare("SecondaryCIDRRemoved", Entry{Reason: ServedByOthers, Severity: SeverityWarning, Mistake: true,
 		What:   "The CIDR of network {network} is no longer set.",
 		Effect: "Its edges stay as they are, with CIDR {cidr}.",
