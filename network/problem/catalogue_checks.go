@@ -52,25 +52,14 @@ var (
 var (
 	EdgePodWarned = declare("EdgePodWarned", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,
 		What: "The API server accepts edge pods in namespace {namespace}, and warns: {warnings}.", Fix: "Find the policy or the label of the namespace that warns."})
-	EdgePodInsecure = declare("EdgePodInsecure", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: refusedPods, Fix: "Edges comply with Pod Security level restricted: find the webhook or the policy that changes them."})
-	EdgePodWithoutSCC = declare("EdgePodWithoutSCC", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: refusedPods, Fix: "Edges require the SCC restricted-v2: allow it for ServiceAccounts of this namespace."})
-	EdgePodOverQuota = declare("EdgePodOverQuota", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: refusedPods, Fix: "Raise that quota."})
-	EdgePodOverLimit = declare("EdgePodOverLimit", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: refusedPods, Fix: "Raise that quota or limit."})
 	EdgePodDenied = declare("EdgePodDenied", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: refusedPods, Fix: "Exempt pods of edges from it, or change it."})
-	EdgePodWebhookDown = declare("EdgePodWebhookDown", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: refusedPods, Fix: "Repair the server of that webhook, exempt edges from it, or set its failurePolicy to Ignore."})
+		What: refusedPods,
+		Fix:  "If a policy or a webhook refuses them, exempt edges from it, change it, or repair its server. Raise a quota or a limit that the message names. Edges need SCC restricted-v2. They comply with Pod Security level restricted, unless a policy or a webhook changes them."})
 	EdgePodOtherImages = declare("EdgePodOtherImages", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: refusedPods + " The images of edges are unknown, so the dry run used other images, which may be the cause.",
 		Fix:  "Check again when the operator names the images."})
 	EdgePodUnjudged = declare("EdgePodUnjudged", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "It is unknown whether the API server accepts edge pods in namespace {namespace}: {error}."})
-	EdgePodRightMissing = declare("EdgePodRightMissing", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "You have no right to create pods in namespace {namespace}, so it is unknown whether the API server accepts edge pods."})
 	NodesExcluded = declare("NodesExcluded", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: "No node may run an edge: {nodes}.", Fix: "Change annotation edge-node-selector, the labels of nodes, or their taints."})
 	NodesFull = declare("NodesFull", Entry{Reason: EdgesCannotStart, Severity: SeverityError,

@@ -44,7 +44,7 @@ func newAdmitter(config *rest.Config) (admitter, error) {
 		deployment := deploymentOf(pod)
 		err := api.Create(ctx, pod, client.DryRunAll)
 		if err == nil { // A user who may create pods, and not Deployments, gets an answer about pods only.
-			if refused := api.Create(ctx, deployment, client.DryRunAll); refusalOf(refused) != problem.EdgePodRightMissing {
+			if refused := api.Create(ctx, deployment, client.DryRunAll); !lacksRight(refused) {
 				err = refused
 			}
 		}
@@ -143,18 +143,13 @@ func admissionCheck(a podAdmission) (c checked, ok bool) {
 	if lacksNamespace(a.err) {
 		return c, false
 	}
-	cause := refusalOf(a.err)
+	cause := a.refusal()
 	args := problem.Args{"namespace": {a.namespace}, "warnings": {strings.TrimSuffix(strings.Join(a.warnings, "; "), ".")}}
 	if a.err != nil {
 		args["error"] = failed(a.err)["error"]
 	}
-	switch {
-	case cause == "" && len(a.warnings) > 0:
+	if a.err == nil && len(a.warnings) > 0 {
 		cause = problem.EdgePodWarned
-	case cause == problem.EdgePodOverQuota && a.allReady:
-		cause = "" // An edge is deleted before its next pod is created, which frees the quota.
-	case cause == problem.EdgePodDenied && a.imagesUnknown:
-		cause = problem.EdgePodOtherImages
 	}
 	var ps problem.Problems
 	if cause != "" {
@@ -176,34 +171,34 @@ func lacksNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces" || strings.Contains(err.Error(), "is being terminated")
 }
 
-// refusalOf returns the cause for an error with which the API server refuses a pod. Empty: err is nil. Missing rights and
-// webhooks have no status code of their own, so the text of err decides.
-func refusalOf(err error) problem.Cause {
+// refusal returns the cause if the API server refuses the pod, else "". Webhooks have no status code of their own, so the
+// text of the error decides.
+func (a podAdmission) refusal() problem.Cause {
 	var status apierrors.APIStatus
+	err := a.err
+	has := func(part string) bool { return strings.Contains(err.Error(), part) }
+	notAboutImages := []string{"failed calling webhook", "violates PodSecurity", "security context constraint", "exceeded quota", "failed quota", "usage per "}
 	switch {
 	case err == nil:
 		return ""
-	case !errors.As(err, &status):
+	case !errors.As(err, &status), lacksRight(err), has("does not support dry run"), has("error looking up service account"),
+		!has("failed calling webhook") && (apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+			apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsUnauthorized(err)):
 		return problem.EdgePodUnjudged
+	case has("exceeded quota") && a.allReady:
+		return "" // An edge is deleted before its next pod is created, which frees the quota.
+	case a.imagesUnknown && !slices.ContainsFunc(notAboutImages, has):
+		return problem.EdgePodOtherImages
 	}
-	text, details := err.Error(), status.Status().Details
-	has := func(part string) bool { return strings.Contains(text, part) }
-	switch {
-	case apierrors.IsForbidden(err) && (details == nil || details.Name == "") && has(" cannot create resource "):
-		return problem.EdgePodRightMissing
-	case has("failed calling webhook"):
-		return problem.EdgePodWebhookDown
-	case has("does not support dry run"), has("error looking up service account"), apierrors.IsInternalError(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
-		apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
-		return problem.EdgePodUnjudged
-	case has("violates PodSecurity"):
-		return problem.EdgePodInsecure
-	case has("security context constraint"):
-		return problem.EdgePodWithoutSCC
-	case has("exceeded quota"): // Other pods have used up the quota.
-		return problem.EdgePodOverQuota
-	case has("failed quota"), has("usage per "): // The pod requests more or less than allowed, or lacks requests that the quota demands.
-		return problem.EdgePodOverLimit
+	return problem.EdgePodDenied
+}
+
+// lacksRight reports whether the API server refuses a new object because the user has no right to create it.
+func lacksRight(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsForbidden(err) {
+		return false
 	}
-	return problem.EdgePodDenied // A policy, a webhook or a check of values denied the pod.
+	details := status.Status().Details
+	return (details == nil || details.Name == "") && strings.Contains(err.Error(), " cannot create resource ")
 }

@@ -46,22 +46,24 @@ func TestAdmissionCheck(t *testing.T) {
 		"with a warning": {said: podAdmission{warnings: []string{`would violate PodSecurity "restricted:latest": x`}},
 			want: `warning pods of edges are admitted: The API server accepts edge pods in namespace ns, and warns: would violate PodSecurity "restricted:latest": x. Find `},
 		"Pod Security": {said: podAdmission{err: refused(`violates PodSecurity "restricted:latest": y`)},
-			want: `failure pods of edges are admitted: The API server refuses edge pods in namespace ns: pods "oooi-edge-x-" is forbidden: violates PodSecurity "restricted:latest": y. Edges comply with Pod Security level restricted: `},
+			want: `failure pods of edges are admitted: The API server refuses edge pods in namespace ns: pods "oooi-edge-x-" is forbidden: violates PodSecurity "restricted:latest": y. If a policy or a webhook refuses them, exempt edges from it, `},
 		"SCC": {said: podAdmission{err: refused(`unable to validate against any security context constraint: [provider "restricted-v2": Forbidden: not usable by user or serviceaccount]`)},
-			want: "not usable by user or serviceaccount]. Edges require the SCC restricted-v2: allow it for ServiceAccounts of this namespace. See "},
+			want: "not usable by user or serviceaccount]. "},
 		"a webhook": {said: podAdmission{err: denied},
-			want: `failure pods of edges are admitted: The API server refuses edge pods in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. Exempt pods of edges from it, or change it. See `},
+			want: `failure pods of edges are admitted: The API server refuses edge pods in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. If a policy or a webhook refuses them, exempt edges from it, change it, or repair its server. `},
 		"a webhook, and images are not known": {said: podAdmission{imagesUnknown: true, err: denied},
 			want: `unknown pods of edges are admitted: The API server refuses edge pods in namespace ns: admission webhook "images.example.com" denied the request: image edge:v1 is not signed. The images of edges are unknown, so the dry run used other images, which may be the cause. `},
 		"Pod Security, and images are not known": {said: podAdmission{imagesUnknown: true, err: refused(`violates PodSecurity "restricted:latest": y`)}, want: "failure "},
-		"a quota":                                {said: podAdmission{err: full}, want: "limited: pods=3. Raise that quota. See "},
-		"a quota, with an edge":                  {said: podAdmission{served: true, err: full}, want: "warning pods of edges are admitted: The API server refuses edge pods "},
-		"a quota of all edges":                   {said: podAdmission{served: true, allReady: true, err: full}, want: "ok pods of edges are admitted"},
+		"a webhook that is down, and images are not known": {said: podAdmission{imagesUnknown: true, err: apierrors.NewInternalError(errors.New(`failed calling webhook "w": no endpoints`))},
+			want: "failure "},
+		"a quota":               {said: podAdmission{err: full}, want: "limited: pods=3. If a policy "},
+		"a quota, with an edge": {said: podAdmission{served: true, err: full}, want: "warning pods of edges are admitted: The API server refuses edge pods "},
+		"a quota of all edges":  {said: podAdmission{served: true, allReady: true, err: full}, want: "ok pods of edges are admitted"},
 		"a limit of any pod": {said: podAdmission{served: true, allReady: true, err: refused("maximum memory usage per Pod is 1Gi, but limit is 2Gi")},
 			want: "warning pods of edges are admitted: The API server refuses edge pods in namespace ns: "},
-		"a policy":              {said: podAdmission{err: refused("ValidatingAdmissionPolicy 'p' denied request: no")}, want: "denied request: no. Exempt pods of edges from it, or change it. See "},
+		"a policy":              {said: podAdmission{err: refused("ValidatingAdmissionPolicy 'p' denied request: no")}, want: "denied request: no. If a policy or a webhook refuses them, exempt edges from it, "},
 		"while an edge runs":    {said: podAdmission{served: true, err: refused("x")}, want: "warning pods of edges are admitted: The API server refuses edge pods "},
-		"no right":              {said: podAdmission{err: apierrors.NewForbidden(pods, "", errors.New(`User "u" cannot create resource "pods"`))}, want: "unknown pods of edges are admitted: You have no right to create pods in namespace ns, "},
+		"no right":              {said: podAdmission{err: apierrors.NewForbidden(pods, "", errors.New(`User "u" cannot create resource "pods"`))}, want: "unknown pods of edges are admitted: It is unknown whether the API server accepts edge pods in namespace ns: pods is forbidden: User "},
 		"no right, and it runs": {said: podAdmission{served: true, err: apierrors.NewForbidden(pods, "", errors.New(`User "u" cannot create resource "pods"`))}, want: "unknown ", hidden: true},
 		"no dry run":            {said: podAdmission{err: apierrors.NewBadRequest("admission webhook w does not support dry run")}, want: "unknown pods of edges are admitted: It is unknown "},
 		"no answer":             {said: podAdmission{err: errors.New("connection refused")}, want: "unknown pods of edges are admitted: It is unknown whether the API server accepts edge pods in namespace ns: connection refused."},
@@ -177,7 +179,7 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 		return pod
 	}
 	_, err = ask(t.Context(), wide(ns))
-	g.Expect(refusalOf(err)).To(Equal(problem.EdgePodInsecure), "%v", err)
+	g.Expect(podAdmission{err: err, imagesUnknown: true}.refusal()).To(Equal(problem.EdgePodDenied), "%v", err)
 	g.Expect(server.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "warned", Labels: map[string]string{"pod-security.kubernetes.io/warn": "restricted"}}})).To(Succeed())
 	warnings, err := ask(t.Context(), wide("warned"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -187,13 +189,13 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	askNothing, err := newAdmitter(apiserver.Impersonating(server.Env.Config, "default", "nothing"))
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = askNothing(t.Context(), desired.EdgePod(n, n.Edges[0], images, ns))
-	g.Expect(refusalOf(err)).To(Equal(problem.EdgePodRightMissing), "%v", err)
+	g.Expect(lacksRight(err)).To(BeTrue(), "%v", err)
 
 	down := deadWebhook(ns)
 	g.Expect(server.Admin.Create(t.Context(), down)).To(Succeed())
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
-		g.Expect(refusalOf(said[0].err)).To(Equal(problem.EdgePodWebhookDown), "%v", said[0].err)
+		g.Expect(podAdmission{err: said[0].err, imagesUnknown: true}.refusal()).To(Equal(problem.EdgePodDenied), "%v", said[0].err)
 	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	g.Expect(server.Admin.Delete(t.Context(), down)).To(Succeed())
 
@@ -202,7 +204,7 @@ func admissionOfEdges(t *testing.T, server *apiserver.Server) {
 	g.Eventually(func(g Gomega, ctx context.Context) {
 		said := readAdmissions(ctx, ask, server.Admin, nil, images, ns)
 		g.Expect(said[0].err).To(MatchError(ContainSubstring("none here")))
-		g.Expect(refusalOf(said[0].err)).To(Equal(problem.EdgePodDenied))
+		g.Expect(said[0].refusal()).To(Equal(problem.EdgePodDenied))
 	}).WithContext(t.Context()).WithTimeout(time.Minute).Should(Succeed())
 	var stored corev1.PodList
 	g.Expect(server.Admin.List(t.Context(), &stored)).To(Succeed())
