@@ -103,13 +103,17 @@ func judgeOffers(n network.Network, offers []*dhcpv4.DHCPv4) problem.Problems {
 	address, _ := netip.AddrFromSlice(ours.YourIPAddr.To4())
 	switch {
 	case !n.CIDR.Contains(address):
-		return found(problem.DHCPOffersOutside, problem.Args{"address": {address.String()}, "cidr": {n.CIDR.String()}})
+		return differs("address "+address.String(), "an address in "+n.CIDR.String())
 	case len(n.DHCP.DNSServers) > 0 && servers(ours.DNS()) != network.List(n.DHCP.DNSServers):
-		return found(problem.DHCPOffersDNS, problem.Args{"got": {orNone(servers(ours.DNS()))}, "planned": {network.List(n.DHCP.DNSServers)}})
+		return differs("DNS servers "+orNone(servers(ours.DNS())), network.List(n.DHCP.DNSServers))
 	case len(n.DHCP.Routes) > 0 && routes(ours) != network.RouteList(n.DHCP.Routes):
-		return found(problem.DHCPOffersRoutes, problem.Args{"got": {orNone(routes(ours))}, "planned": {network.RouteList(n.DHCP.Routes)}})
+		return differs("routes "+orNone(routes(ours)), network.RouteList(n.DHCP.Routes))
 	}
 	return found(problem.DHCPOffered, offered(ours))
+}
+
+func differs(got, planned string) problem.Problems {
+	return found(problem.DHCPOfferDiffers, problem.Args{"got": {got}, "planned": {planned}})
 }
 
 func offered(o *dhcpv4.DHCPv4) problem.Args {

@@ -50,9 +50,9 @@ func TestOffers(t *testing.T) {
 		"VMs only":               {known, nil, problem.DHCPForVMsOnly, "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."},
 		"VMs only, another":      {known, []*dhcpv4.DHCPv4{rogue}, problem.DHCPServerBesidesOurs, "Another DHCP server, 192.168.100.66, offers 192.168.100.11. A VM takes the first offer, so it may "},
 		"of others":              {others, []*dhcpv4.DHCPv4{rogue}, problem.DHCPOffered, "192.168.100.66 offers 192.168.100.11."},
-		"of others, other route": {others, []*dhcpv4.DHCPv4{offer("192.168.100.66", "192.168.100.11", 1)}, problem.DHCPOffersRoutes, "The server offers routes 0.0.0.0/0 via 192.168.100.1, but VMs need 0.0.0.0/0 via 192.168.100.2. "},
+		"of others, other route": {others, []*dhcpv4.DHCPv4{offer("192.168.100.66", "192.168.100.11", 1)}, problem.DHCPOfferDiffers, "The server offers routes 0.0.0.0/0 via 192.168.100.1, but VMs need 0.0.0.0/0 via 192.168.100.2. "},
 		"of others, none":        {others, nil, problem.DHCPOfOthersSilent, "Edges run no DHCP server here, and no other server answers within 10s. It may serve only its VMs."},
-		"of another network":     {ours, []*dhcpv4.DHCPv4{offer("192.168.100.3", "10.0.0.9", 2)}, problem.DHCPOffersOutside, "The server offers 10.0.0.9, which is not in 192.168.100.0/24. "},
+		"of another network":     {ours, []*dhcpv4.DHCPv4{offer("192.168.100.3", "10.0.0.9", 2)}, problem.DHCPOfferDiffers, "The server offers address 10.0.0.9, but VMs need an address in 192.168.100.0/24. "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

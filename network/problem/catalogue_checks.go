@@ -22,11 +22,9 @@ var (
 		What: "There are {count} Deployments of the operator.", Fix: "Remove all but one."})
 	OperatorUnavailable = declare("OperatorUnavailable", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Deployment",
 		What: "{subject} has no available pod.", Effect: "Edges keep serving, but no change takes effect.", Fix: "Look at its pods and their logs."})
-	OperatorNeverLed = declare("OperatorNeverLed", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Lease",
-		What: "No pod of the operator is the leader: {subject} does not exist.", Effect: "No change takes effect.",
-		Fix: "Look at its logs. It does not reach the API server, or has no right to write that Lease."})
 	OperatorNotLeading = declare("OperatorNotLeading", Entry{Reason: InstallationIncomplete, Severity: SeverityError, Subject: "Lease",
-		What: "No pod of the operator is the leader: {subject} is not renewed.", Effect: "No change takes effect.", Fix: "Look at its pods and their logs."})
+		What: "No pod of the operator is the leader: {subject} does not exist, or is not renewed.", Effect: "No change takes effect.",
+		Fix: "Look at its pods and their logs. It may not reach the API server, or have no right to write that Lease."})
 	OperatorRightsMissing = declare("OperatorRightsMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityError,
 		What: "The ServiceAccount of the operator lacks rights: {rights}.", Fix: "Apply config/rbac, or let the Operator Lifecycle Manager install the version again."})
 	PoliciesMissing = declare("PoliciesMissing", Entry{Reason: InstallationIncomplete, Severity: SeverityWarning,
@@ -69,8 +67,6 @@ var (
 		Fix: "Add a node, or set annotation edges to 1."})
 	NodesWithoutRoom = declare("NodesWithoutRoom", Entry{Reason: EdgesCannotStart, Severity: SeverityInfo,
 		What: "Other nodes lack room: {nodes}."})
-	NodesUnread = declare("NodesUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Nodes cannot be read: {error}."})
 	PodsUnread = declare("PodsUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Pods of all namespaces cannot be read, so the free resources of {count} nodes are unknown: {error}."})
 	ImageNotPulled = declare("ImageNotPulled", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,

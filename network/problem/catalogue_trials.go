@@ -20,16 +20,10 @@ var (
 		What: "Only VMs of the cluster get an address (annotation unknown-clients: ignore), and this pod is not a VM. No other server answers."})
 	DHCPOfOthersSilent = declare("DHCPOfOthersSilent", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Edges run no DHCP server here, and no other server answers within {within}. It may serve only its VMs."})
-	DHCPOffersOutside = declare("DHCPOffersOutside", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "The server offers {address}, which is not in {cidr}.", Fix: otherDHCPServer})
-	DHCPOffersDNS = declare("DHCPOffersDNS", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "The server offers DNS servers {got}, but VMs need {planned}.", Fix: otherDHCPServer})
-	DHCPOffersRoutes = declare("DHCPOffersRoutes", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "The server offers routes {got}, but VMs need {planned}.", Fix: otherDHCPServer})
+	DHCPOfferDiffers = declare("DHCPOfferDiffers", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
+		What: "The server offers {got}, but VMs need {planned}.", Fix: otherDHCPServer})
 	NameUnanswered = declare("NameUnanswered", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
 		What: "{server} does not answer over {transport}.", Fix: otherHost})
-	NameUnplanned = declare("NameUnplanned", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
-		What: "{server} answers {got} over {transport}, but the plan has no such name.", Fix: otherHost})
 	NameDiffers = declare("NameDiffers", Entry{Reason: NetworkTestFailed, Severity: SeverityError,
 		What: "{server} answers {got} over {transport}, but the plan has {planned}.", Fix: otherHost})
 	TimeUnsynchronized = declare("TimeUnsynchronized", Entry{Reason: ClockUnsynchronized, Severity: SeverityWarning,
@@ -101,17 +95,13 @@ var (
 	EdgeEvicted         = declare("EdgeEvicted", Entry{Reason: FailoverDegraded, Severity: SeverityInfo, What: "Edge {edge}, pod {pod}, was evicted."})
 	FailoverOneEdge     = declare("FailoverOneEdge", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "The network has one edge."})
 	EvictionEdgeUnknown = declare("EvictionEdgeUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "The pod did not report which edge its connections go to, so no edge is evicted."})
+		What: "Connections go to MAC {mac}, which is not that of a known edge, so no edge is evicted."})
 	EvictionTooLate = declare("EvictionTooLate", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "The state of the edges was not read within {time} of the pod's start, so no edge is evicted."})
 	EvictionRefused = declare("EvictionRefused", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "The PodDisruptionBudget permits no eviction of edge {edge} now: {error}."})
 	EvictionEdgeNotReady = declare("EvictionEdgeNotReady", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Edge {edge} is not ready now, so no edge is evicted."})
-	EvictionPeerImpaired = declare("EvictionPeerImpaired", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Edge {edge} does not report that it reaches the API server, so the other one is not evicted."})
-	EvictionOtherHost = declare("EvictionOtherHost", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Connections go to the host with MAC {mac}, which is not a known edge, so no edge is evicted."})
+		What: "Edge {edge} is not ready now, or does not report that it reaches the API server. So no edge is evicted."})
 )
 
 // Why the pod cannot find out.
@@ -126,18 +116,14 @@ var (
 		What: "The test pod is not started, because its node does not have the image."})
 	TrialLeasesUnread = declare("TrialLeasesUnread", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Leases cannot be read, so no address is known to be free."})
-	TrialAddressOutside = declare("TrialAddressOutside", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "--address {address} is not in {cidr}, the CIDR of {network}."})
-	TrialAddressUsed = declare("TrialAddressUsed", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "--address {address} belongs to a VM, an edge or a gateway on {network}."})
+	TrialAddressUnusable = declare("TrialAddressUnusable", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
+		What: "--address {address} is not in {cidr}, or belongs to a VM, an edge or a gateway on {network}."})
 	TrialAddressUnknown = declare("TrialAddressUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "No address of {cidr} is known to be free.", Fix: "Set one with --address."})
 	TrialAddressLast = declare("TrialAddressLast", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Only one address of the DHCP pool is free, and a VM may need it.", Fix: "Set another one of {cidr} with --address."})
-	TrialPodTimeout = declare("TrialPodTimeout", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Pod {pod} is not {phase} after {time}: {state}."})
 	TrialPodFailed = declare("TrialPodFailed", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Pod {pod} failed: {state}."})
+		What: "Pod {pod} did not reach phase {phase} within {time}: {state}."})
 	TrialPodLeft = declare("TrialPodLeft", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "{object} of an earlier check still exists.", Fix: "Delete it."})
 	TrialWithoutResults = declare("TrialWithoutResults", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,

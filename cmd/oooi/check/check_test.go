@@ -131,7 +131,7 @@ func stepsBeforeServing(t *testing.T, server *apiserver.Server) []checkStep {
 			d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 1, 1, 1
 			g.Expect(admin.Status().Update(t.Context(), d)).To(Succeed())
 		}, []string{
-			"  ok       operator\n", "  failure  operator leader: No pod of the operator is the leader: Lease oooi-system/oooi.densityops.com does not exist. ",
+			"  ok       operator\n", "  failure  operator leader: No pod of the operator is the leader: Lease oooi-system/oooi.densityops.com does not exist, or is not renewed. ",
 			"  failure  operator's rights: The ServiceAccount of the operator lacks rights: ", "patch hostedclusters/status",
 			"  failure  images of edges: Deployment oooi-system/oooi does not set RELATED_IMAGE_EDGE, so the operator does not start. ",
 		}, nil},

@@ -134,7 +134,7 @@ func readDrain(ctx context.Context, api client.Reader, seen status.Facts) drainF
 func nodeToDrain(name string, c placement.Capacity) problem.Problems {
 	switch {
 	case c.NodesErr != nil:
-		return found(problem.NodesUnread, failed(c.NodesErr))
+		return found(problem.Unread, failed(c.NodesErr))
 	case !slices.ContainsFunc(c.Nodes, func(n corev1.Node) bool { return n.Name == name }):
 		return about(problem.DrainNodeMissing, "Node", "", name, nil)
 	}

@@ -130,7 +130,7 @@ func TestDrainWithoutRights(t *testing.T) {
 	g.Expect(all[0].Verdict).To(Equal(unsure))
 	g.Expect(all[0].aside).To(BeFalse())
 	g.Expect(all[1].aside).To(BeTrue())
-	g.Expect(nodeToDrain("a", placement.Capacity{NodesErr: errors.New("forbidden")})[0].Cause).To(Equal(problem.NodesUnread))
+	g.Expect(nodeToDrain("a", placement.Capacity{NodesErr: errors.New("forbidden")})[0].Cause).To(Equal(problem.Unread))
 }
 
 // TestDrainFromFiles: the command predicts from what must-gather wrote.

@@ -102,7 +102,7 @@ func (t trier) startOf(ctx context.Context, pod *corev1.Pod) (start network.Tria
 	case ctx.Err() != nil:
 		return start, command.ErrInterrupted
 	case err != nil:
-		return start, untried(problem.EvictionEdgeUnknown, nil)
+		return start, untried(problem.EvictionEdgeUnknown, problem.Args{"mac": {"unknown"}})
 	}
 	return start, nil
 }
@@ -139,16 +139,14 @@ func (t trier) evict(ctx context.Context, s status.Facts, n network.Network, mac
 func edgeToEvict(now status.Facts, n network.Network, pods []edgePod, mac string) (edgePod, error) {
 	for _, e := range n.Edges {
 		own := slices.IndexFunc(pods, func(p edgePod) bool { return p.edge == e.Number && p.ready })
-		if own < 0 || now.ReadyEdge(n, e) != explain.Yes {
+		level := now.Reports[wire.EdgeReportLease(n, e).Name].Level
+		if own < 0 || now.ReadyEdge(n, e) != explain.Yes || pods[own].mac != mac && level != reported.LevelReaches {
 			return edgePod{}, untried(problem.EvictionEdgeNotReady, problem.Args{"edge": {strconv.Itoa(e.Number)}})
-		}
-		if level := now.Reports[wire.EdgeReportLease(n, e).Name].Level; pods[own].mac != mac && level != reported.LevelReaches {
-			return edgePod{}, untried(problem.EvictionPeerImpaired, problem.Args{"edge": {strconv.Itoa(e.Number)}})
 		}
 	}
 	i := slices.IndexFunc(pods, func(p edgePod) bool { return p.mac == mac })
 	if i < 0 {
-		return edgePod{}, untried(problem.EvictionOtherHost, problem.Args{"mac": {mac}})
+		return edgePod{}, untried(problem.EvictionEdgeUnknown, problem.Args{"mac": {mac}})
 	}
 	return pods[i], nil
 }

@@ -55,12 +55,12 @@ func TestEdgeToEvict(t *testing.T) {
 	}{
 		"the second is used":        {facts(both, reach), pods(both), macOfEdge(2), 2, ""},
 		"the first is used":         {facts(both, reach), pods(both), macOfEdge(1), 1, ""},
-		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "Connections go to the host with MAC 02:00:00:00:00:09, which is not a known edge, so no edge is evicted."},
-		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "Edge 2 is not ready now, so no edge is evicted."},
-		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "Edge 1 is not ready now, so no edge is evicted."},
-		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "Edge 2 is not ready now, so no edge is evicted."},
-		"no right":                  {status.Facts{}, pods(both), macOfEdge(1), 0, "Edge 1 is not ready now, so no edge is evicted."},
-		"the other reaches nothing": {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(1), 0, "Edge 2 does not report that it reaches the API server, so the other one is not evicted."},
+		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "Connections go to MAC 02:00:00:00:00:09, which is not that of a known edge, so no edge is evicted."},
+		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "Edge 2 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
+		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "Edge 1 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
+		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "Edge 2 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
+		"no right":                  {status.Facts{}, pods(both), macOfEdge(1), 0, "Edge 1 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
+		"the other reaches nothing": {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(1), 0, "Edge 2 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
 		"the used reaches nothing":  {facts(both, [2]string{reported.LevelReaches, reported.LevelServes}), pods(both), macOfEdge(2), 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func checkFailover(t *testing.T, server *apiserver.Server) {
 		g.Expect(admin.Update(t.Context(), report)).To(Succeed())
 	}
 	told(reported.LevelServes)
-	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", "Edge 1 does not report that it reaches the API server, so the other one is not evicted.")))
+	g.Expect(check()).To(And(HaveField("Verdict", unsure), HaveField("Why", "Edge 1 is not ready now, or does not report that it reaches the API server. So no edge is evicted.")))
 	g.Expect(left()).To(Equal(2))
 
 	told(reported.LevelReaches)

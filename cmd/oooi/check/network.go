@@ -226,14 +226,10 @@ func (t trier) until(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 		return command.ErrInterrupted
 	case (err == nil || wait.Interrupted(err)) && image.failure != "":
 		return untried(problem.ImageNotPulled, problem.Args{"node": {pod.Spec.NodeName}, "image": {pod.Spec.Containers[0].Image}, "error": {strings.TrimSuffix(image.failure, ".")}})
-	case wait.Interrupted(err):
-		return untried(problem.TrialPodTimeout, problem.Args{"pod": {pod.Namespace + "/" + pod.Name}, "phase": {string(phase)}, "time": {triedWithin.String()}, "state": {podState(pod)}})
-	case err != nil:
-		return err
-	case pod.Status.Phase == corev1.PodFailed:
-		return untried(problem.TrialPodFailed, problem.Args{"pod": {pod.Namespace + "/" + pod.Name}, "state": {podState(pod)}})
+	case wait.Interrupted(err), err == nil && pod.Status.Phase == corev1.PodFailed:
+		return untried(problem.TrialPodFailed, problem.Args{"pod": {pod.Namespace + "/" + pod.Name}, "phase": {string(phase)}, "time": {triedWithin.String()}, "state": {podState(pod)}})
 	}
-	return nil
+	return err
 }
 
 func podState(pod *corev1.Pod) string {

@@ -106,7 +106,7 @@ func checkFromNetwork(t *testing.T, server *apiserver.Server) {
 			[]string{"\nFrom network clusters-blue/vlan100, as a VM with address 192.168.100.", "\n  ok       image of edges\n  ok       DHCP\n  warning  time of 192.168.100.3: The server answers that its own clock is not synchronized. ",
 				"#clockunsynchronized\n  failure  x: The connection fails (\ufffd[2Jy). Look at the edges in oooi status. See " + command.ProblemsPage + "#networktestfailed\n"}},
 		"an older image": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{failed}}},
-			[]string{"  unknown  pod that acts as a VM: Pod clusters-blue/oooi-try-", " failed: exit code 1, unknown command \"try\". See "}},
+			[]string{"  unknown  pod that acts as a VM: Pod clusters-blue/oooi-try-", " within 3m0s: exit code 1, unknown command \"try\". See "}},
 		"an image that the node cannot pull": {playedKubelet{status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Name: wire.Try,
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImageNeverPull", Message: "not present"}}}}}},
 			[]string{"  warning  image of edges: The kubelet cannot pull ", ": ErrImageNeverPull not present. An edge that moves there does not start. ", "  unknown  pod that acts as a VM: The test pod is not started, "}},

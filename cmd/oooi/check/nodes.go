@@ -53,7 +53,7 @@ func nodeCheck(p placeable, c placement.Capacity, free map[string]corev1.Resourc
 
 func nodeProblems(p placeable, c placement.Capacity, free map[string]corev1.ResourceList) problem.Problems {
 	if c.NodesErr != nil {
-		return found(problem.NodesUnread, failed(c.NodesErr))
+		return found(problem.Unread, failed(c.NodesErr))
 	}
 	pod := desired.EdgePod(p.network, p.network.Edges[0], desired.Release{}, p.namespace)
 	need := placement.RequestsOf(pod)

@@ -90,8 +90,8 @@ func TestNodesForEdges(t *testing.T) {
 		"a device is missing":    {device, placement.Capacity{Nodes: big}, false, failure, []string{"1 example.com/vf", "a has 0 example.com/vf left, b has 0 example.com/vf left"}},
 		"a device is there":      {device, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", offers("example.com/vf", "1"))}}, false, fine, nil},
 		"many nodes":             {one, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "1m", "1Gi"), nodeWith("b", "1m", "1Gi"), nodeWith("c", "1m", "1Gi"), nodeWith("d", "1m", "1Gi"), nodeWith("e", "1m", "1Gi")}}, false, failure, []string{"a has 1m cpu left, b has 1m cpu left, c has 1m cpu left, and 2 more."}},
-		"nodes are not read":     {one, placement.Capacity{NodesErr: errors.New("no right")}, false, unsure, []string{"Nodes cannot be read: no right."}},
-		"nodes, and edges run":   {one, placement.Capacity{NodesErr: errors.New("no right")}, true, unsure, []string{"Nodes cannot be read: no right."}},
+		"nodes are not read":     {one, placement.Capacity{NodesErr: errors.New("no right")}, false, unsure, []string{"no right."}},
+		"nodes, and edges run":   {one, placement.Capacity{NodesErr: errors.New("no right")}, true, unsure, []string{"no right."}},
 		"pods are not read":      {one, placement.Capacity{Nodes: big, PodsErr: errors.New("no right")}, false, unsure, []string{"the free resources of 2 nodes are unknown: no right."}},
 	} {
 		t.Run(name, func(t *testing.T) {

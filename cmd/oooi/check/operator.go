@@ -90,9 +90,7 @@ func operatorChecks(f operatorFacts, now time.Time) []checked {
 	switch {
 	case f.leaderErr != nil:
 		leads = found(problem.Unread, failed(f.leaderErr))
-	case f.leader == nil:
-		leads = about(problem.OperatorNeverLed, "Lease", f.namespace, command.LeaderElectionID, nil)
-	case !held(*f.leader, now):
+	case f.leader == nil || !held(*f.leader, now):
 		leads = about(problem.OperatorNotLeading, "Lease", f.namespace, command.LeaderElectionID, nil)
 	}
 	switch {

@@ -26,10 +26,8 @@ func addressToTry(n network.Network, asked netip.Addr, leased []netip.Addr) (net
 	args := problem.Args{"address": {asked.String()}, "cidr": {n.CIDR.String()}, "network": {n.Attachment.String()}}
 	held := append(reported.ProbedAddresses(n), reported.ProbeAddress(n), n.DHCP.Router)
 	switch {
-	case asked.IsValid() && !n.CIDR.Contains(asked):
-		return asked, untried(problem.TrialAddressOutside, args)
-	case asked.IsValid() && slices.Contains(slices.Concat(leased, held), asked):
-		return asked, untried(problem.TrialAddressUsed, args)
+	case asked.IsValid() && (!n.CIDR.Contains(asked) || slices.Contains(slices.Concat(leased, held), asked)):
+		return asked, untried(problem.TrialAddressUnusable, args)
 	case asked.IsValid():
 		return asked, nil
 	}

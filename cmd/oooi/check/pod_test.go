@@ -58,11 +58,11 @@ func TestAddressToTry(t *testing.T) {
 		"all have leases":         {n: n, leased: []netip.Addr{at(10), at(11), at(12), at(13)}, err: "No address of 192.168.100.0/24 is known to be free. Set one with --address."},
 		"DHCP is run by others":   {n: others, err: "No address of 192.168.100.0/24 is known to be free. Set one with --address."},
 		"asked":                   {n: others, asked: at(200), want: at(200)},
-		"asked, an edge's":        {n: others, asked: at(4), err: "--address 192.168.100.4 belongs to a VM, an edge or a gateway on clusters/vlan100."},
-		"asked, a VIP":            {n: others, asked: at(2), err: "--address 192.168.100.2 belongs to a VM, an edge or a gateway on clusters/vlan100."},
-		"asked, the gateway's":    {n: routed, asked: at(1), err: "--address 192.168.100.1 belongs to a VM, an edge or a gateway on clusters/vlan100."},
-		"asked, a VM's":           {n: others, asked: at(20), leased: []netip.Addr{at(20)}, err: "--address 192.168.100.20 belongs to a VM, an edge or a gateway on clusters/vlan100."},
-		"asked, of other network": {n: n, asked: netip.MustParseAddr("10.0.0.1"), err: "--address 10.0.0.1 is not in 192.168.100.0/24, the CIDR of clusters/vlan100."},
+		"asked, an edge's":        {n: others, asked: at(4), err: "--address 192.168.100.4 is not in 192.168.100.0/24, or belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, a VIP":            {n: others, asked: at(2), err: "--address 192.168.100.2 is not in 192.168.100.0/24, or belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, the gateway's":    {n: routed, asked: at(1), err: "--address 192.168.100.1 is not in 192.168.100.0/24, or belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, a VM's":           {n: others, asked: at(20), leased: []netip.Addr{at(20)}, err: "--address 192.168.100.20 is not in 192.168.100.0/24, or belongs to a VM, an edge or a gateway on clusters/vlan100."},
+		"asked, of other network": {n: n, asked: netip.MustParseAddr("10.0.0.1"), err: "--address 10.0.0.1 is not in 192.168.100.0/24, or belongs to a VM, an edge or a gateway on clusters/vlan100."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
