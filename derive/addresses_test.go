@@ -40,16 +40,18 @@ func TestAddressProblems(t *testing.T) {
 		field  string
 		says   string
 	}{
-		"a /29 has no room":             {cidr: "10.0.0.0/29", reason: problem.CIDRTooSmall, field: "dhcp-range", says: "tenth"},
-		"a /30 not even for us":         {cidr: "10.0.0.0/30", reason: problem.CIDRTooSmall, field: "cidr", says: "second to fifth"},
-		"the gateway sits on our place": {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.0.3")}, reason: problem.AddressConflict, field: "edge-addresses", says: "The service VIP 10.0.0.3 of network"},
-		"a gateway outside":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: problem.AddressConflict, field: "gateway", says: "is not a host address of 10.0.0.0/24"},
-		"an excluded edge address":      {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPExclude: []network.Range{{First: address("10.0.0.2"), Last: address("10.0.0.2")}}}}, reason: problem.AddressConflict, field: "edge-addresses", says: "dhcp-exclude"},
-		"a pool over our addresses":     {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.5"), Last: address("10.0.0.9")}}}, reason: problem.AddressConflict, field: "dhcp-range", says: "10.0.0.5"},
-		"a pool outside":                {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.50"), Last: address("10.0.1.9")}}}, reason: problem.AddressConflict, field: "dhcp-range", says: "10.0.1.9"},
-		"three addresses":               {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")[:3]}}, reason: problem.AnnotationInvalid, field: "edge-addresses", says: "has 3 addresses"},
-		"one address twice":             {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.2", "10.0.0.4", "10.0.0.5")}}, reason: problem.AddressConflict, field: "edge-addresses", says: "twice"},
-		"a reservation of ours":         {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.3")}}}}, reason: problem.AddressConflict, field: "reservations", says: "is an edge address"},
+		"a /29 has no room":               {cidr: "10.0.0.0/29", reason: problem.CIDRTooSmall, field: "dhcp-range", says: "tenth"},
+		"a /30 not even for us":           {cidr: "10.0.0.0/30", reason: problem.CIDRTooSmall, field: "cidr", says: "second to fifth"},
+		"the gateway sits on our place":   {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.0.3")}, reason: problem.AddressConflict, field: "edge-addresses", says: "The service VIP 10.0.0.3 of network clusters/vlan100 is also the gateway."},
+		"a gateway outside":               {cidr: "10.0.0.0/24", s: network.NetworkRequest{Gateway: address("10.0.1.1")}, reason: problem.AddressConflict, field: "gateway", says: "is not a host address of 10.0.0.0/24"},
+		"an excluded edge address":        {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPExclude: []network.Range{{First: address("10.0.0.2"), Last: address("10.0.0.2")}}}}, reason: problem.AddressConflict, field: "edge-addresses", says: "dhcp-exclude"},
+		"a pool over our addresses":       {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.5"), Last: address("10.0.0.9")}}}, reason: problem.AddressConflict, field: "dhcp-range", says: "10.0.0.5"},
+		"a pool outside":                  {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{DHCPRange: network.Range{First: address("10.0.0.50"), Last: address("10.0.1.9")}}}, reason: problem.AddressConflict, field: "dhcp-range", says: "10.0.1.9"},
+		"three addresses":                 {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")[:3]}}, reason: problem.AnnotationInvalid, field: "edge-addresses", says: "has 3 addresses"},
+		"one address twice":               {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{EdgeAddresses: four("10.0.0.2", "10.0.0.2", "10.0.0.4", "10.0.0.5")}}, reason: problem.AddressConflict, field: "edge-addresses", says: "is also the next-hop VIP"},
+		"two reservations for one MAC":    {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.21")}, {MAC: "02:00:00:00:00:01", Address: address("10.0.0.20")}}}}, reason: problem.AddressConflict, field: "reservations", says: "Reservations 02:00:00:00:00:01=10.0.0.21 and 02:00:00:00:00:01=10.0.0.20 of network"},
+		"two reservations of one address": {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:02", Address: address("10.0.0.20")}, {MAC: "02:00:00:00:00:01", Address: address("10.0.0.20")}}}}, reason: problem.AddressConflict, field: "reservations", says: "Reservations 02:00:00:00:00:02=10.0.0.20 and 02:00:00:00:00:01=10.0.0.20 of network"},
+		"a reservation of ours":           {cidr: "10.0.0.0/24", s: network.NetworkRequest{Settings: network.Settings{Reservations: []network.Reservation{{MAC: "02:00:00:00:00:01", Address: address("10.0.0.3")}}}}, reason: problem.AddressConflict, field: "reservations", says: "is an edge address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

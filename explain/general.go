@@ -24,8 +24,8 @@ func TrueReasons() []TrueReason {
 	}
 }
 
-// General returns the message for all problems of e. show returns what a reader calls an argument: "other MAC" for
-// {otherMAC}. Fix is never empty.
+// General returns the message for all problems of e. show returns what a reader calls an argument: "other CIDR" for
+// {otherCIDR}. Fix is never empty.
 func General(e problem.Entry, show func(argument string) string) Message {
 	readable := func(template string) string {
 		return placeholder.ReplaceAllStringFunc(template, func(p string) string { return show(argumentName(strings.Trim(p, "{}"), e)) })
@@ -60,7 +60,7 @@ func argumentNames() map[string]string {
 		"allowed": "allowed namespaces", "at": "host and port", "by": "other endpoint", "cidr": "CIDR",
 		"layer2": "layer-2 network", "mac": "MAC", "meant": "similar name", "given": "other names", "named": "namespace and name", "most": "maximum", "nad": "NAD", "newKey": "new key", "newVMs": "names of VMs",
 		"nextHop": "next-hop VIP", "serviceVIP": "service VIP", "arpAnnounce": "value", "nodePool": "NodePool", "nodePools": "NodePools", "otherCIDR": "other CIDR",
-		"otherMAC": "other MAC", "otherNAD": "other NAD", "otherNodePool": "other NodePool", "role": "role of the address", "vm": "VM",
+		"otherNAD": "other NAD", "otherNodePool": "other NodePool", "role": "role of the address", "vm": "VM",
 		"vms": "number of VMs", "want": "valid value", "wanted": "new value", "where": "field or annotation",
 	}
 }

@@ -11,6 +11,7 @@
 package served
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -89,16 +90,15 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 			ps = append(ps, s.Problem(problem.DHCPRangeOutsideCIDR, problem.Args{"cidr": {cidr}, "address": {end.String()}}, network.KeyDHCPRange))
 		}
 	}
-	seen := map[netip.Addr]bool{}
+	roles := map[netip.Addr]string{s.Gateway: "gateway"}
 	for i, a := range own {
 		address, role := a.String(), network.Roles()[i]
 		switch {
 		case !network.Inside(s.CIDR, a):
 			ps = append(ps, s.Problem(problem.EdgeAddressOutsideCIDR, problem.Args{"cidr": {cidr}, "role": {role}, "address": {address}}, network.KeyEdgeAddresses))
-		case seen[a]:
-			ps = append(ps, s.Problem(problem.EdgeAddressRepeated, problem.Args{"address": {address}}, network.KeyEdgeAddresses))
-		case a == s.Gateway:
-			ps = append(ps, s.Problem(problem.EdgeAddressIsGateway, problem.Args{"role": {role}, "address": {address}}, network.KeyEdgeAddresses, network.KeyGateway))
+		case roles[a] != "":
+			args := problem.Args{"role": {role}, "address": {address}, "otherRole": {roles[a]}}
+			ps = append(ps, s.Problem(problem.EdgeAddressRepeated, args, network.KeyEdgeAddresses, network.KeyGateway))
 		case r.Contains(a):
 			args := problem.Args{"role": {role}, "address": {address}, "range": {r.String()}}
 			ps = append(ps, s.Problem(problem.EdgeAddressInDHCPRange, args, network.KeyDHCPRange, network.KeyEdgeAddresses))
@@ -109,28 +109,25 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 				ps = append(ps, s.Problem(problem.EdgeAddressExcluded, args, network.KeyEdgeAddresses, network.KeyDHCPExclude))
 			}
 		}
-		seen[a] = true
+		roles[a] = cmp.Or(roles[a], role)
 	}
 	return ps
 }
 
 func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Problems {
 	var ps problem.Problems
-	byAddress, byMAC := map[netip.Addr]string{}, map[string]bool{}
+	entries := map[string]string{} // The first one with each address, and with each MAC.
 	for _, r := range sortedReservations(s.Settings.Reservations) {
 		address := r.Address.String()
 		add := func(c problem.Cause, args problem.Args) { ps = append(ps, s.Problem(c, args, network.KeyReservations)) }
-		switch other := byAddress[r.Address]; {
-		case !network.Inside(s.CIDR, r.Address):
-			add(problem.ReservationOutsideCIDR, problem.Args{"cidr": {s.CIDR.String()}, "address": {address}, "mac": {r.MAC}})
-		case slices.Contains(own, r.Address) || r.Address == s.Gateway:
-			add(problem.ReservationOfEdgeAddress, problem.Args{"address": {address}, "mac": {r.MAC}})
+		entry := r.MAC + "=" + address
+		switch other := cmp.Or(entries[address], entries[r.MAC]); {
+		case !network.Inside(s.CIDR, r.Address), slices.Contains(own, r.Address), r.Address == s.Gateway:
+			add(problem.ReservationUnusable, problem.Args{"cidr": {s.CIDR.String()}, "address": {address}, "mac": {r.MAC}})
 		case other != "":
-			add(problem.ReservedAddressRepeated, problem.Args{"address": {address}, "mac": {r.MAC}, "otherMAC": {other}})
-		case byMAC[r.MAC]:
-			add(problem.ReservedMACRepeated, problem.Args{"mac": {r.MAC}})
+			add(problem.ReservationRepeated, problem.Args{"reservation": {entry}, "otherReservation": {other}})
 		}
-		byAddress[r.Address], byMAC[r.MAC] = r.MAC, true
+		entries[address], entries[r.MAC] = cmp.Or(entries[address], entry), cmp.Or(entries[r.MAC], entry)
 	}
 	return ps
 }

@@ -61,12 +61,8 @@ var (
 		What: "The {role} {address} is not a host address of {cidr} (network {network}).",
 		Fix:  "Set annotation edge-addresses to four host addresses of {cidr}."})
 	EdgeAddressRepeated = declare("EdgeAddressRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "Annotation edge-addresses contains {address} twice (network {network}).",
-		Fix:  "Set annotation edge-addresses to four different addresses."})
-	EdgeAddressIsGateway = declare("EdgeAddressIsGateway", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What:   "The {role} {address} of network {network} is also the gateway.",
-		Effect: "Two hosts cannot have one address.",
-		Fix:    "Set annotation edge-addresses to four other addresses."})
+		What: "The {role} {address} of network {network} is also the {otherRole}.",
+		Fix:  "Set annotation edge-addresses to four different addresses, other than the gateway."})
 	EdgeAddressInDHCPRange = declare("EdgeAddressInDHCPRange", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "The DHCP range {range} of network {network} contains the {role} {address}.",
 		Effect: "A VM could get the address of an edge.",
@@ -75,17 +71,11 @@ var (
 		What:   "Annotation dhcp-exclude ({range}) contains the {role} {address} of network {network}.",
 		Effect: "Excluded addresses belong to other hosts.",
 		Fix:    "Set annotation edge-addresses to four other addresses."})
-	ReservationOutsideCIDR = declare("ReservationOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "Reserved address {address} (MAC {mac}) is not a host address of {cidr} (network {network}).",
-		Fix:  "Set the reservation to a host address of {cidr}."})
-	ReservationOfEdgeAddress = declare("ReservationOfEdgeAddress", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "Reserved address {address} (MAC {mac}) is an edge address or the gateway of network {network}.",
-		Fix:  "Set the reservation to another address."})
-	ReservedAddressRepeated = declare("ReservedAddressRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "Address {address} of network {network} is reserved for two MACs, {otherMAC} and {mac}.",
-		Fix:  "Remove one of the two reservations."})
-	ReservedMACRepeated = declare("ReservedMACRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
-		What: "MAC {mac} has two reservations on network {network}.",
+	ReservationUnusable = declare("ReservationUnusable", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "Reserved address {address} (MAC {mac}) is not a host address of {cidr} (network {network}), or is an edge address or the gateway.",
+		Fix:  "Set the reservation to another host address of {cidr}."})
+	ReservationRepeated = declare("ReservationRepeated", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What: "Reservations {reservation} and {otherReservation} of network {network} have the same address or the same MAC.",
 		Fix:  "Remove one of the two reservations."})
 	VMsExceedDHCPRange = declare("VMsExceedDHCPRange", Entry{Reason: RangeTooSmall, Severity: SeverityWarning, Mistake: true,
 		What:   "Network {network} has {count} DHCP addresses, but NodePool {nodePools} may run {vms} VMs at once, counting those that an update adds.",
