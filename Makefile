@@ -195,7 +195,7 @@ bench-idle: build test-deps ## CPU time and memory of an idle edge; BEFORE=path 
 	cat bin/idle.md
 
 .PHONY: bench-dhcp
-bench-dhcp: build test-deps ## leases of our DHCP server, in files and in a real API server, against Kea, dnsmasq and coredhcp, with CLIENTS (4000); fails if a goal is missed (root)
+bench-dhcp: build test-deps ## leases of our DHCP server, in a real API server, against Kea, dnsmasq and coredhcp, with CLIENTS (4000); fails if a goal is missed (root)
 	mkdir -p bin && rm -f bin/dhcp.md
 	@failed=0; \
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_EDGE_BINARY=$(CURDIR)/bin/oooi-edge OOOI_DHCP_CLIENTS=$(or $(CLIENTS),4000) OOOI_DHCP_TABLE=$(CURDIR)/bin/dhcp.md \

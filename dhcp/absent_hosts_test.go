@@ -32,7 +32,7 @@ func TestForgedRenewals(t *testing.T) {
 	knows.Store(&know)
 	put := func(a netip.Addr, mac string) {
 		l := network.Lease{Address: a, MAC: mac, Expires: time.Now().Add(time.Hour).Truncate(time.Second)}
-		w.Expect(s.files.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
+		w.Expect(s.memory.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
 	}
 	const all = 150
 	mac := func(i int) string { return fmt.Sprintf("02:00:00:00:07:%02x", i%all) }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -36,33 +36,30 @@ type hostileSite struct {
 
 // counting counts the requests to a store that change it.
 type counting struct {
-	*leasefile.Store
+	*leases.Memory
 	writes *atomic.Int64
 }
 
 func (c counting) Replace(ctx context.Context, was, next network.Lease) error {
 	c.writes.Add(1)
-	return c.Store.Replace(ctx, was, next)
+	return c.Memory.Replace(ctx, was, next)
 }
 
 func (c counting) Remove(ctx context.Context, was network.Lease) error {
 	c.writes.Add(1)
-	return c.Store.Remove(ctx, was)
+	return c.Memory.Remove(ctx, was)
 }
 
 func serveHostile(t *testing.T, n network.Network, settings ...func(*dhcp.Server)) hostileSite {
 	t.Helper()
 	netns.Require(t)
-	files, err := leasefile.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := &leases.Memory{}
 	h := hostileSite{passed: &atomic.Int64{}, writes: &atomic.Int64{}, lines: &programs.Output{}, t: t}
-	h.site = serveFrom(t, n, counting{files, h.writes}, append(settings, func(s *dhcp.Server) {
+	h.site = serveFrom(t, n, counting{memory, h.writes}, append(settings, func(s *dhcp.Server) {
 		s.Now = func() time.Time { return now.Add(time.Duration(h.passed.Load())) }
 		s.Log = slog.New(slog.NewTextHandler(io.MultiWriter(h.lines, t.Output()), nil))
 	})...)
-	h.files = files
+	h.memory = memory
 	h.station = h.site.station("192.168.100.250/24")
 	return h
 }
@@ -154,7 +151,7 @@ func (h hostileSite) declines(mac string, times int) {
 
 // declined is how many addresses are in quarantine.
 func (h hostileSite) declined() (count int) {
-	for _, l := range h.files.All() {
+	for _, l := range h.memory.All() {
 		if l.MAC == "" {
 			count++
 		}
@@ -302,7 +299,7 @@ func TestForgedMessagesOfAClient(t *testing.T) {
 				w.Expect(h.tell(selecting)).To(Equal(1), "the VM starts")
 			}
 			w.Expect(h.writes.Load()).To(BeNumerically("<=", seconds+4))
-			l, _ := h.files.At(at("20"))
+			l, _ := h.memory.At(at("20"))
 			w.Expect(l.MAC).To(Equal(mac1))
 		})
 	}
@@ -345,7 +342,7 @@ func TestDiscoversInAFullRange(t *testing.T) {
 	for i := range 20 {
 		l := held(fmt.Sprint(10+i), fmt.Sprintf("02:00:00:00:0b:%02x", i), hour)
 		l.VM = fmt.Sprint("blue-worker-", i)
-		w.Expect(h.files.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
+		w.Expect(h.memory.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
 	}
 	for i := range 30 {
 		h.tell(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)))

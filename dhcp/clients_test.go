@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/udp"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
@@ -60,7 +60,7 @@ type site struct {
 	n       network.Network
 	segment *netns.Segment
 	edge    *netns.Namespace
-	files   *leasefile.Store
+	memory  *leases.Memory
 	counted *prometheus.Registry
 	// stop ends the server, as when its edge is gone.
 	stop func()
@@ -68,17 +68,13 @@ type site struct {
 
 func segment(t testing.TB) *netns.Segment { return netns.NewSegment(t) }
 
-// serve keeps leases in dir, or in memory where it is empty.
-func serve(t testing.TB, n network.Network, dir string) site {
+// serve keeps leases in memory.
+func serve(t testing.TB, n network.Network) site {
 	t.Helper()
 	netns.Require(t)
-	files, err := leasefile.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = files.Close() })
-	s := serveFrom(t, n, files)
-	s.files = files
+	memory := &leases.Memory{}
+	s := serveFrom(t, n, memory)
+	s.memory = memory
 	return s
 }
 

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/device"
 	"github.com/cldmnky/oooi/network"
@@ -41,18 +41,15 @@ func throughKernel(t *testing.T, edges *netns.Namespace, n network.Network) func
 func asking(t *testing.T, n network.Network, settings ...func(*dhcp.Server)) (site, *dhcp.Server) {
 	t.Helper()
 	netns.Require(t)
-	files, err := leasefile.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := &leases.Memory{}
 	var server *dhcp.Server
 	var asks atomic.Pointer[func(context.Context, netip.Addr) (string, bool, error)]
 	kernel := func(x *dhcp.Server) {
 		server = x
 		x.WhoHas = func(ctx context.Context, a netip.Addr) (string, bool, error) { return (*asks.Load())(ctx, a) }
 	}
-	s := serveFrom(t, n, files, append([]func(*dhcp.Server){kernel}, settings...)...)
-	s.files = files
+	s := serveFrom(t, n, memory, append([]func(*dhcp.Server){kernel}, settings...)...)
+	s.memory = memory
 	who := throughKernel(t, s.edge, n)
 	asks.Store(&who)
 	return s, server
@@ -83,7 +80,7 @@ func TestStaticDeviceKeepsItsAddress(t *testing.T) {
 		}
 	})
 	lease := network.Lease{Address: at("30"), MAC: mac2, Expires: time.Now().Add(time.Hour).Truncate(time.Second)}
-	w.Expect(s.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
+	w.Expect(s.memory.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
 	device, holder := netns.New(t), netns.New(t)
 	s.segment.Attach(t, device, "net1", foreignMAC, "192.168.100.20/24")
 	s.segment.Attach(t, holder, "net1", "02:00:00:00:f0:02", "192.168.100.30/24")
@@ -125,7 +122,7 @@ func TestNodeOfAnotherServerKeepsItsAddress(t *testing.T) {
 	w.Eventually(func() string { return offered(mac2) }).ShouldNot(Equal(full("40")), "the node has it")
 	w.Expect(offered(mac1)).To(Equal(full("40")), "it is the node's own")
 	station.send(message(request, mac1, has("40")), everybody)
-	w.Eventually(func() string { l, _ := s.files.At(at("40")); return l.MAC }).Should(Equal(mac1), "a renewal")
+	w.Eventually(func() string { l, _ := s.memory.At(at("40")); return l.MAC }).Should(Equal(mac1), "a renewal")
 }
 
 // A played network answers as a test says.
@@ -162,7 +159,7 @@ func TestOffersWaitForNoOther(t *testing.T) {
 	h := serveHostile(t, blue(), func(s *dhcp.Server) { s.WhoHas, s.VMs = p.whoHas, allVMs{} })
 	t.Cleanup(sync.OnceFunc(func() { close(end) }))
 	lease := network.Lease{Address: at("30"), MAC: mac2, Expires: now.Add(time.Hour).Truncate(time.Second)}
-	w.Expect(h.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
+	w.Expect(h.memory.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
 	for i := range all {
 		h.send(message(discover, fmt.Sprintf("02:00:00:00:0c:%02x", i)), everybody)
 	}
@@ -233,7 +230,7 @@ func TestDeclinesAreAsked(t *testing.T) {
 			w.Expect(a.IsValid()).To(BeTrue())
 			declining.Store(true)
 			h.tell(message(decline, mac2, server(us), asks(a.String())))
-			l, _ := h.files.At(a)
+			l, _ := h.memory.At(a)
 			if x.free == 0 {
 				w.Expect(l.MAC).To(Equal(mac2))
 				w.Expect(h.renews(mac2, a)).To(BeTrue())
@@ -268,8 +265,8 @@ func TestHonestDecline(t *testing.T) {
 	host := netns.New(t)
 	s.segment.Attach(t, host, "net1", foreignMAC, "192.168.100.20/24")
 	station.send(message(decline, mac1, server(us), asks("20")), everybody)
-	w.Eventually(func() string { l, _ := s.files.At(at("20")); return l.MAC }).Should(BeEmpty())
-	l, _ := s.files.At(at("20"))
+	w.Eventually(func() string { l, _ := s.memory.At(at("20")); return l.MAC }).Should(BeEmpty())
+	l, _ := s.memory.At(at("20"))
 	w.Expect(time.Until(l.Expires)).To(BeNumerically(">", 30*time.Minute))
 	report, _ := x.Report(time.Now())
 	w.Expect(report.InUse).To(ConsistOf(reported.UsedAddress{Address: at("20"), MAC: foreignMAC}))

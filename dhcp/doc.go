@@ -6,7 +6,7 @@
 //
 //   - Package reply decides, without I/O, the reply to one message, what must be written first, and where
 //     the reply is sent. reply.Defers decides which edge replies.
-//   - A Store is where Server writes leases, for example the Store of package leasefile.
+//   - A Store is where Server writes leases: Lease objects (package edge/kube), or leases.Memory without a cluster.
 //   - Server reads the sockets of package udp, writes leases and sends replies. A goroutine for each
 //     socket only queues messages, and sending never blocks. Package recent is the Server's memory of messages.
 //

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -32,17 +32,14 @@ type edges struct {
 func serveTwice(t *testing.T, settings ...func(*dhcp.Server)) edges {
 	t.Helper()
 	netns.Require(t)
-	files, err := leasefile.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := &leases.Memory{}
 	e := edges{sees: &atomic.Bool{}}
 	e.sees.Store(true)
 	on := segment(t)
 	settings = append(settings, func(s *dhcp.Server) { s.PeerServes = e.sees.Load })
-	e.site = serveOn(t, on, twice(), files, settings...)
-	e.two = serveOn(t, on, twice(), files, append(settings, func(s *dhcp.Server) { s.Edge = 2 })...)
-	e.files = files
+	e.site = serveOn(t, on, twice(), memory, settings...)
+	e.two = serveOn(t, on, twice(), memory, append(settings, func(s *dhcp.Server) { s.Edge = 2 })...)
+	e.memory = memory
 	e.ear = e.station("192.168.100.200/24")
 	return e
 }
@@ -167,7 +164,7 @@ func TestDeclineReachesBoth(t *testing.T) {
 	declined := boot(ofEdge1)
 	e.stop()
 	e.ear.send(message(decline, ofEdge1, server(us), asks(declined.String())), everybody)
-	w.Eventually(func() string { l, _ := e.files.At(declined); return l.MAC }).Should(BeEmpty())
+	w.Eventually(func() string { l, _ := e.memory.At(declined); return l.MAC }).Should(BeEmpty())
 }
 
 // TestPeerTakesOver: real clients get one offer each while both edges serve. If one edge is lost, its peer answers at the second try. Once

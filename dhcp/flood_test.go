@@ -17,7 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/hostile"
@@ -98,7 +98,7 @@ func TestRepliesToAbsentHosts(t *testing.T) {
 		}
 	}
 	t.Run("one edge", func(t *testing.T) {
-		s := serve(t, blue(), "")
+		s := serve(t, blue())
 		quick(t, s, s.station("192.168.100.250/24"))
 	})
 	t.Run("two edges", func(t *testing.T) {
@@ -115,18 +115,14 @@ func TestStartInOneInstant(t *testing.T) {
 	n := blue()
 	n.CIDR = netip.MustParsePrefix("192.168.100.0/22")
 	n.DHCP.Range = network.Range{First: at("10"), Last: netip.MustParseAddr("192.168.103.250")}
-	files, err := leasefile.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = files.Close() })
+	memory := &leases.Memory{}
 	s := newSite(t, segment(t), n, 1)
 	station := s.station("192.168.100.200/22")
 	sockets := s.listen(4, 0)
 	for i := range clients {
 		station.send(message(discover, fmt.Sprintf("02:00:00:00:%02x:%02x", i>>8, i&0xff), parameters(rhcos...)), everybody)
 	}
-	s.serve(&dhcp.Server{Edge: 1, Store: files, VMs: reply.NoVMs{}}, sockets)
+	s.serve(&dhcp.Server{Edge: 1, Store: memory, VMs: reply.NoVMs{}}, sockets)
 	offered := map[string]string{}
 	for len(offered) < clients {
 		m, _ := station.hears(patience.Limit)
@@ -141,12 +137,10 @@ func TestStartInOneInstant(t *testing.T) {
 func TestStandstill(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	files, err := leasefile.Open("")
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = files.Close() })
+	memory := &leases.Memory{}
 	var server *dhcp.Server
 	stands, goesOn := make(chan struct{}), make(chan struct{})
-	s := serveFrom(t, blue(), files, func(x *dhcp.Server) {
+	s := serveFrom(t, blue(), memory, func(x *dhcp.Server) {
 		server = x
 		stand := sync.OnceFunc(func() { close(stands); <-goesOn })
 		x.Network = func() network.Network { stand(); return blue() }
@@ -191,7 +185,7 @@ func TestInformsOfUnknownHosts(t *testing.T) {
 	g := NewWithT(t)
 	s := serveHostile(t, blue())
 	lease := network.Lease{Address: at("50"), MAC: mac2, Expires: now.Add(time.Hour)}
-	g.Expect(s.files.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
+	g.Expect(s.memory.Replace(t.Context(), network.Lease{}, lease)).To(Succeed())
 	station := s.site.station("192.168.100.50/24")
 	station.send(message(inform, mac1, has("51")), everybody)
 	const many = 100

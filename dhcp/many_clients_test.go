@@ -12,33 +12,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/dhcpmessages"
 )
 
 // silent is a store that does not answer.
-type silent struct{ *leasefile.Store }
+type silent struct{ *leases.Memory }
 
 func (silent) Fresh() error { return errCut }
 
 // BenchmarkRenewalUnwritten is one renewal while 4,000 others are not written.
 func BenchmarkRenewalUnwritten(b *testing.B) {
-	n, leases := dhcpmessages.Large(time.Minute)
-	files, err := leasefile.Open("")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, l := range leases {
-		files.Put(l)
+	n, given := dhcpmessages.Large(time.Minute)
+	memory := &leases.Memory{}
+	for _, l := range given {
+		memory.Put(l)
 	}
 	metrics := dhcp.NewMetrics(prometheus.NewRegistry())
 	s := (&dhcp.Server{
-		Network: func() network.Network { return n }, Store: silent{files}, VMs: reply.NoVMs{}, Metrics: metrics,
+		Network: func() network.Network { return n }, Store: silent{memory}, VMs: reply.NoVMs{}, Metrics: metrics,
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
 	}).Start()
-	all := files.All()[:4000]
+	all := memory.All()[:4000]
 	for _, l := range all {
 		if v := s.Process(b.Context(), message(request, l.MAC, has(l.Address.String())), n.DHCP.ServerID); !v.Next.Address.IsValid() || v.Answer == nil {
 			b.Fatal("not a renewal that is written later: ", v.Outcome)
@@ -59,11 +56,8 @@ func TestManyBoots(t *testing.T) {
 		d.Range, d.Named, d.Exclude, d.ReservedForVMs = network.Range{First: netip.MustParseAddr("10.77.0.10"), Last: netip.MustParseAddr("10.77.100.0")}, nil, nil, 0
 	})
 	n.CIDR = netip.MustParsePrefix("10.77.0.0/16")
-	files, err := leasefile.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := processing(t, n, files, reply.NoVMs{})
+	memory := &leases.Memory{}
+	s := processing(t, n, memory, reply.NoVMs{})
 	const clients, together = 9000, 16
 	mac := func(i int) string { return fmt.Sprintf("02:00:00:02:%02x:%02x", i>>8, i&0xff) }
 	offers := make([]string, clients)

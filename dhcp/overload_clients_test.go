@@ -20,7 +20,7 @@ func TestOverloadOfClients(t *testing.T) {
 		n.DHCP.Routes = append([]network.Route{{Destination: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, 0, i}), 32), Via: n.NextHopVIP}}, n.DHCP.Routes...)
 	}
 	n.DHCP.SearchDomains = []string{"blue.example.com", "apps.blue.example.com", "red.example.com", "a-rather-long-name-for-a-domain.example.com"}
-	s := serve(t, n, "")
+	s := serve(t, n)
 
 	w := NewWithT(t)
 	one := s.guest(mac1)

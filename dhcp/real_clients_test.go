@@ -2,8 +2,6 @@ package dhcp_test
 
 import (
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +18,7 @@ func TestUdhcpc(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "udhcpc")
 	w := NewWithT(t)
-	s := serve(t, blue(), t.TempDir())
+	s := serve(t, blue())
 	one := s.guest(mac1)
 	stop := one.start("udhcpc", one.udhcpc()...)
 	w.Eventually(one.address).ShouldNot(BeEmpty())
@@ -37,12 +35,12 @@ func TestUdhcpc(t *testing.T) {
 		HaveKeyWithValue("lease", "600"),
 		HaveKeyWithValue("staticroutes", "192.168.100.3/32 192.168.100.2 10.240.0.200/32 192.168.100.2 0.0.0.0/0 192.168.100.2"),
 	))
-	lease, _ := s.files.At(netip.MustParseAddr(first))
+	lease, _ := s.memory.At(netip.MustParseAddr(first))
 	w.Expect(lease.MAC).To(Equal(mac1))
 
 	stop(syscall.SIGUSR1)
 	w.Eventually(func() map[string]string { return one.got("renew") }).Should(HaveKeyWithValue("ip", first))
-	after, _ := s.files.At(netip.MustParseAddr(first))
+	after, _ := s.memory.At(netip.MustParseAddr(first))
 	w.Expect(after).To(Equal(lease), "a renewal within the slack writes nothing")
 	stop(syscall.SIGTERM)
 
@@ -56,7 +54,7 @@ func TestUdhcpc(t *testing.T) {
 	again.gets(first)
 	stop(syscall.SIGTERM)
 	w.Eventually(func() int { return s.said(release, reply.ReleaseIgnored) }).Should(Equal(1))
-	held, _ := s.files.At(netip.MustParseAddr(first))
+	held, _ := s.memory.At(netip.MustParseAddr(first))
 	w.Expect(held.MAC).To(Equal(mac1), "a RELEASE ends no lease")
 }
 
@@ -66,8 +64,7 @@ func TestDhclient(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "dhclient")
 	w := NewWithT(t)
-	dir := t.TempDir()
-	s := serve(t, blue(), dir)
+	s := serve(t, blue())
 	one := s.guest(mac1)
 	stop := one.start("dhclient", one.dhclient("-d")...)
 	w.Eventually(func() map[string]string { return one.got("BOUND") }).Should(And(
@@ -79,9 +76,8 @@ func TestDhclient(t *testing.T) {
 	))
 	first := one.got("BOUND")["new_ip_address"]
 	one.gets(first)
-	stored, err := os.ReadFile(filepath.Join(dir, "leases"))
-	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(string(stored)).To(ContainSubstring(first + " {"))
+	lease, _ := s.memory.At(netip.MustParseAddr(first))
+	w.Expect(lease.MAC).To(Equal(mac1))
 	w.Eventually(func() string { return one.read("leases") }).Should(ContainSubstring("fixed-address " + first))
 	stop(syscall.SIGKILL)
 
@@ -107,6 +103,6 @@ func TestDhclient(t *testing.T) {
 	last.gets(first)
 	w.Expect(last.run("dhclient", last.dhclient("-r")...)).To(Succeed())
 	w.Eventually(func() int { return s.said(release, reply.ReleaseIgnored) }).Should(Equal(1))
-	held, _ := s.files.At(netip.MustParseAddr(first))
+	held, _ := s.memory.At(netip.MustParseAddr(first))
 	w.Expect(held.MAC).To(Equal(mac1), "a RELEASE ends no lease")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/dhcp/udp"
 	"github.com/cldmnky/oooi/network"
@@ -21,9 +21,9 @@ import (
 // received is a server that receives what the fuzzer says, and whose replies go nowhere.
 type received struct {
 	*Server
-	n     network.Network
-	now   time.Time
-	files *leasefile.Store
+	n      network.Network
+	now    time.Time
+	memory leases.Memory
 }
 
 func fuzzed(t testing.TB) *received {
@@ -40,12 +40,9 @@ func fuzzed(t testing.TB) *received {
 		},
 	}}
 	metrics := NewMetrics(prometheus.NewRegistry())
-	var err error
-	if r.files, err = leasefile.Open(""); err != nil {
-		t.Fatal(err)
-	}
 	// Sockets that are closed: a reply to an address of the fuzzer's choice leaves this host on no account.
 	var conns [2]*net.UDPConn
+	var err error
 	for i := range conns {
 		if conns[i], err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0"))); err != nil {
 			t.Fatal(err)
@@ -56,7 +53,7 @@ func fuzzed(t testing.TB) *received {
 		t.Fatal(err)
 	}
 	r.Server = &Server{
-		Network: func() network.Network { return r.n }, Store: r.files, VMs: reply.NoVMs{}, Metrics: metrics, Log: slog.New(slog.DiscardHandler),
+		Network: func() network.Network { return r.n }, Store: &r.memory, VMs: reply.NoVMs{}, Metrics: metrics, Log: slog.New(slog.DiscardHandler),
 		UnknownClients: rate.NewLimiter(1, 20), Edge: 1, PeerServes: func() bool { return r.now.Second()%2 == 0 }, Now: func() time.Time { return r.now },
 	}
 	if r.direct, r.broadcast, r.atOnce, err = closed.Senders(); err != nil {
@@ -144,7 +141,7 @@ func FuzzReceive(f *testing.F) {
 func (r *received) check(t *testing.T, p udp.Packet) {
 	t.Helper()
 	v, request := r.replies(p)
-	switch holder, held := r.files.At(v.Address); {
+	switch holder, held := r.memory.At(v.Address); {
 	case v.Answer == nil:
 	case !r.possible(v.To, request):
 		t.Fatalf("a reply to %s: %s of %s", v.To, v.Outcome, p.From)
@@ -158,7 +155,7 @@ func (r *received) check(t *testing.T, p udp.Packet) {
 	if len(r.busy) != 0 {
 		t.Fatalf("%d clients wait for a write that has ended", len(r.busy))
 	}
-	if room := 10 + len(r.n.DHCP.Reservations); len(r.files.All()) > room {
-		t.Fatalf("%d leases of a range of 10", len(r.files.All()))
+	if room := 10 + len(r.n.DHCP.Reservations); len(r.memory.All()) > room {
+		t.Fatalf("%d leases of a range of 10", len(r.memory.All()))
 	}
 }

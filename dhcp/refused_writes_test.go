@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -24,7 +24,7 @@ import (
 
 // A stuck store answers about writes after its end.
 type stuck struct {
-	*leasefile.Store
+	*leases.Memory
 	asked chan netip.Addr
 	end   chan struct{}
 }
@@ -32,7 +32,7 @@ type stuck struct {
 func (s stuck) Replace(ctx context.Context, was, next network.Lease) error {
 	s.asked <- next.Address
 	<-s.end
-	return s.Store.Replace(ctx, was, next)
+	return s.Memory.Replace(ctx, was, next)
 }
 
 // TestRenewalDuringAWrite: a client renews its lease while a write is in progress that another host has caused with the client's MAC.
@@ -40,11 +40,10 @@ func TestRenewalDuringAWrite(t *testing.T) {
 	t.Parallel()
 	netns.Require(t)
 	w := NewWithT(t)
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
+	memory := &leases.Memory{}
 	l := network.Lease{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: time.Now().Add(24 * time.Hour).Truncate(time.Second)}
-	w.Expect(files.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
-	store := stuck{files, make(chan netip.Addr, 10), make(chan struct{})}
+	w.Expect(memory.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
+	store := stuck{memory, make(chan netip.Addr, 10), make(chan struct{})}
 	s := serveFrom(t, blue(), store)
 	t.Cleanup(func() { close(store.end) })
 	forger, client := s.station("192.168.100.250/24"), s.station("192.168.100.20/24")
@@ -58,7 +57,7 @@ func TestRenewalDuringAWrite(t *testing.T) {
 
 // An unwilling store answers, and writes nothing.
 type unwilling struct {
-	*leasefile.Store
+	*leases.Memory
 	refused *int
 }
 
@@ -81,11 +80,10 @@ func processing(t *testing.T, n network.Network, store dhcp.Store, all reply.VMs
 // another write.
 func TestRefusedWrites(t *testing.T) {
 	w := NewWithT(t)
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(files.Replace(t.Context(), network.Lease{}, held("20", mac1, time.Minute))).To(Succeed())
+	memory := &leases.Memory{}
+	w.Expect(memory.Replace(t.Context(), network.Lease{}, held("20", mac1, time.Minute))).To(Succeed())
 	refused := 0
-	s := processing(t, blue(), unwilling{files, &refused}, reply.NoVMs{})
+	s := processing(t, blue(), unwilling{memory, &refused}, reply.NoVMs{})
 	for range 100 {
 		v := s.Process(t.Context(), message(request, mac1, has("20")), at("3"))
 		w.Expect(v.Outcome).To(Equal(reply.Granted))
@@ -99,9 +97,8 @@ func TestRefusedWrites(t *testing.T) {
 // TestOfferOfAnother: an unknown client that received the offer for a VM does not get the VM's address.
 func TestOfferOfAnother(t *testing.T) {
 	w := NewWithT(t)
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
-	s := processing(t, blue(), files, vms{mac1: "blue-worker-1"})
+	memory := &leases.Memory{}
+	s := processing(t, blue(), memory, vms{mac1: "blue-worker-1"})
 	offered := s.Process(t.Context(), message(discover, mac1), at("3")).Address
 	takes := func(mac string) *dhcpv4.DHCPv4 { return message(request, mac, server(us), asks(offered.String())) }
 	w.Expect(s.Process(t.Context(), takes(mac2), at("3")).Outcome).To(Equal(reply.Refused))

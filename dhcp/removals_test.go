@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -22,7 +22,7 @@ import (
 
 // A slow store does not answer about removals before its end.
 type slow struct {
-	*leasefile.Store
+	*leases.Memory
 	asked chan netip.Addr
 	end   chan struct{}
 }
@@ -30,7 +30,7 @@ type slow struct {
 func (s slow) Remove(ctx context.Context, was network.Lease) error {
 	s.asked <- was.Address
 	<-s.end
-	return s.Store.Remove(ctx, was)
+	return s.Memory.Remove(ctx, was)
 }
 
 // TestRemovalsHoldNoClientUp: while the store does not answer requests to remove leases, clients that change their addresses get their
@@ -44,15 +44,14 @@ func TestRemovalsHoldNoClientUp(t *testing.T) {
 	n.CIDR = netip.MustParsePrefix("192.168.96.0/20")
 	n.DHCP.Range = network.Range{First: at("10"), Last: netip.MustParseAddr("192.168.111.250")}
 	had, gets := netip.MustParseAddr("192.168.104.0"), netip.MustParseAddr("192.168.108.0")
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
+	memory := &leases.Memory{}
 	for i := range uint32(all) {
 		mac := fmt.Sprintf("02:00:00:0b:%02x:%02x", i>>8, i&255)
 		n.DHCP.Reservations = append(n.DHCP.Reservations, network.Reservation{MAC: mac, Address: network.AddressOf(network.Number(gets) + i)})
 		l := network.Lease{Address: network.AddressOf(network.Number(had) + i), MAC: mac, Expires: time.Now().Add(time.Hour).Truncate(time.Second)}
-		w.Expect(files.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
+		w.Expect(memory.Replace(t.Context(), network.Lease{}, l)).To(Succeed())
 	}
-	store := slow{files, make(chan netip.Addr, all), make(chan struct{})}
+	store := slow{memory, make(chan netip.Addr, all), make(chan struct{})}
 	s := serveFrom(t, n, store, func(x *dhcp.Server) { x.VMs = reply.NoVMs{} })
 	t.Cleanup(func() { close(store.end) })
 	station := s.station("192.168.100.250/20")

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/test/netns"
 )
@@ -24,10 +24,9 @@ func TestSecondTryWithANewTransaction(t *testing.T) {
 		s.Now = func() time.Time { return now.Add(time.Duration(passed.Load())) }
 		s.PeerServes = func() bool { return true }
 	}
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
+	memory := &leases.Memory{}
 	on := segment(t)
-	e := edges{site: serveOn(t, on, twice(), files, clock), two: serveOn(t, on, twice(), files, clock, func(s *dhcp.Server) { s.Edge = 2 })}
+	e := edges{site: serveOn(t, on, twice(), memory, clock), two: serveOn(t, on, twice(), memory, clock, func(s *dhcp.Server) { s.Edge = 2 })}
 	e.ear = e.station("192.168.100.200/24")
 
 	w.Expect(e.answers(message(discover, mac1))).To(HaveLen(1), "the first try")

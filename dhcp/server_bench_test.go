@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 )
@@ -30,21 +30,17 @@ func BenchmarkServer(b *testing.B) {
 
 func benchmarkServer(b *testing.B, waiting int) {
 	const clients = 100
-	files, err := leasefile.Open("")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = files.Close() }()
+	memory := &leases.Memory{}
 	var requests [][]byte
 	for i := range clients {
 		mac, host := fmt.Sprintf("02:00:00:00:09:%02x", i), fmt.Sprint(20+i)
 		l := network.Lease{Address: at(host), MAC: mac, Expires: time.Now().Add(24 * time.Hour)}
-		if err := files.Replace(b.Context(), network.Lease{}, l); err != nil {
+		if err := memory.Replace(b.Context(), network.Lease{}, l); err != nil {
 			b.Fatal(err)
 		}
 		requests = append(requests, message(request, mac, parameters(rhcos...), has(host)).ToBytes())
 	}
-	s := serveFrom(b, blue(), files, func(x *dhcp.Server) { x.Log = slog.New(slog.DiscardHandler); x.VMs = reply.NoVMs{} })
+	s := serveFrom(b, blue(), memory, func(x *dhcp.Server) { x.Log = slog.New(slog.DiscardHandler); x.VMs = reply.NoVMs{} })
 	addresses := []string{"192.168.100.250/24"}
 	for i := range clients {
 		addresses = append(addresses, fmt.Sprintf("192.168.100.%d/24", 20+i))

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
@@ -74,11 +74,9 @@ const everybody = "255.255.255.255:67"
 // VM's broadcast. Choices of unknown clients are not reported: another hosted cluster may serve them.
 func TestAnotherServerThatAVMChose(t *testing.T) {
 	g := NewWithT(t)
-	files, err := leasefile.Open("")
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = files.Close() })
+	memory := &leases.Memory{}
 	chosen := make(chan netip.Addr, 8)
-	s := serveFrom(t, blue(), files, func(x *dhcp.Server) { x.OtherServer = func(_ string, a netip.Addr) { chosen <- a } })
+	s := serveFrom(t, blue(), memory, func(x *dhcp.Server) { x.OtherServer = func(_ string, a netip.Addr) { chosen <- a } })
 	station := s.station("192.168.100.50/24")
 	station.send(message(request, mac2, server("192.168.100.66"), asks("20")), everybody)
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
@@ -93,11 +91,9 @@ func TestAnotherServerThatAVMChose(t *testing.T) {
 // nor VMs that have a lease.
 func TestDiscoversOfNewVMs(t *testing.T) {
 	g := NewWithT(t)
-	files, err := leasefile.Open("")
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = files.Close() })
+	memory := &leases.Memory{}
 	discovered := make(chan string, 8)
-	s := serveFrom(t, blue(), files, func(x *dhcp.Server) { x.Discovered = func(vm string) { discovered <- vm } })
+	s := serveFrom(t, blue(), memory, func(x *dhcp.Server) { x.Discovered = func(vm string) { discovered <- vm } })
 	station := s.station("192.168.100.50/24")
 	send := func(m *dhcpv4.DHCPv4) {
 		station.send(m, everybody)
@@ -117,7 +113,7 @@ func TestDiscoversOfNewVMs(t *testing.T) {
 // TestProbeIsNotAnswered: edges send DHCP messages to find DHCP servers of other owners. No edge answers them.
 func TestProbeIsNotAnswered(t *testing.T) {
 	g := NewWithT(t)
-	s := serve(t, blue(), "")
+	s := serve(t, blue())
 	station := s.station("192.168.100.50/24")
 	probe, err := dhcp.Probe(dhcpv4.TransactionID{1, 2, 3, 4})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -136,7 +132,7 @@ func TestProbeIsNotAnswered(t *testing.T) {
 // dropped. Broadcasts and messages to the service VIP are answered from the service VIP.
 func TestNextHopVIPDoesNotAnswer(t *testing.T) {
 	g := NewWithT(t)
-	s := serve(t, blue(), "")
+	s := serve(t, blue())
 	station := s.station("192.168.100.200/24")
 	ask := message(dhcpv4.MessageTypeInform, mac1, has("200"))
 	for _, to := range []string{s.n.NextHopVIP.String(), s.n.Edges[0].Address.String()} {
@@ -161,7 +157,7 @@ func TestHostsBeyondAreNoClients(t *testing.T) {
 	g := NewWithT(t)
 	n := blue()
 	n.ClientNetworks = []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}
-	s := serve(t, n, "")
+	s := serve(t, n)
 	s.edge.Run(t, "ip", "route", "add", "10.9.0.0/16", "dev", "net1")
 	station, beyond := s.station("192.168.100.50/24"), s.station("10.9.0.5/8")
 	station.send(message(request, mac1, server(us), asks("20")), everybody)
@@ -172,14 +168,14 @@ func TestHostsBeyondAreNoClients(t *testing.T) {
 	beyond.send(message(dhcpv4.MessageTypeDiscover, mac2), everybody)
 	dropped := func() int { return s.count("oooi_dhcp_dropped_total", map[string]string{"reason": "beyond-gateway"}) }
 	g.Eventually(dropped).Should(Equal(2))
-	held, _ := s.files.At(netip.MustParseAddr("192.168.100.20"))
+	held, _ := s.memory.At(netip.MustParseAddr("192.168.100.20"))
 	g.Expect(held.Expires).To(BeTemporally(">", time.Now()), "not released")
 }
 
 // TestOtherDevices: only messages that arrive on the network's device are answered.
 func TestOtherDevices(t *testing.T) {
 	g := NewWithT(t)
-	s := serve(t, blue(), "")
+	s := serve(t, blue())
 	pods := site{t: t, n: s.n, segment: segment(t), edge: s.edge}
 	pods.segment.Attach(t, s.edge, "eth0", "", "10.128.0.2/24")
 	pod := pods.station("10.128.0.1/24")
@@ -195,7 +191,7 @@ func TestOtherDevices(t *testing.T) {
 // TestMalformed packets do not stop the server.
 func TestMalformed(t *testing.T) {
 	g := NewWithT(t)
-	s := serve(t, blue(), "")
+	s := serve(t, blue())
 	station := s.station("192.168.100.200/24")
 	whole := message(dhcpv4.MessageTypeDiscover, mac1, parameters(rhcos...)).ToBytes()
 	for i := range whole[:250] {
@@ -215,7 +211,7 @@ func TestPowerOn(t *testing.T) {
 	n := blue()
 	n.CIDR = netip.MustParsePrefix("192.168.100.0/22")
 	n.DHCP.Range = network.Range{First: at("10"), Last: netip.MustParseAddr("192.168.103.250")}
-	s := serve(t, n, t.TempDir())
+	s := serve(t, n)
 	station := s.station("192.168.100.200/22")
 	const all = 200
 	given := map[string]string{}
@@ -240,7 +236,7 @@ func TestPowerOn(t *testing.T) {
 	}
 	sending.Wait()
 	for a, mac := range given {
-		l, ok := s.files.At(netip.MustParseAddr(a))
+		l, ok := s.memory.At(netip.MustParseAddr(a))
 		g.Expect(ok).To(BeTrue())
 		g.Expect(l.MAC).To(Equal(mac))
 	}
@@ -251,11 +247,9 @@ func TestPowerOn(t *testing.T) {
 func TestForgedMACs(t *testing.T) {
 	g := NewWithT(t)
 	netns.Require(t)
-	files, err := leasefile.Open(t.TempDir())
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = files.Close() })
+	memory := &leases.Memory{}
 	const few = 5
-	s := serveFrom(t, blue(), files, func(s *dhcp.Server) { s.UnknownClients = rate.NewLimiter(rate.Every(time.Hour), few) })
+	s := serveFrom(t, blue(), memory, func(s *dhcp.Server) { s.UnknownClients = rate.NewLimiter(rate.Every(time.Hour), few) })
 	station := s.station("192.168.100.200/24")
 	for i := range 10 * few {
 		station.send(message(dhcpv4.MessageTypeDiscover, fmt.Sprintf("02:00:00:00:08:%02x", i)), everybody)
@@ -284,7 +278,7 @@ func TestForgedMACs(t *testing.T) {
 // An outage is a store whose writes fail while it is away, as a Lease's do when
 // the API server is. It leaves out what else an API server does.
 type outage struct {
-	*leasefile.Store
+	*leases.Memory
 	mu   sync.Mutex
 	away bool
 }
@@ -301,7 +295,7 @@ func (o *outage) Replace(ctx context.Context, was, next network.Lease) error {
 	if o.away {
 		return errors.New("the API server is away")
 	}
-	return o.Store.Replace(ctx, was, next)
+	return o.Memory.Replace(ctx, was, next)
 }
 
 // TestOutage: while no lease can be written, known VMs keep their leases and no client
@@ -309,11 +303,10 @@ func (o *outage) Replace(ctx context.Context, was, next network.Lease) error {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	files, err := leasefile.Open("")
-	g.Expect(err).NotTo(HaveOccurred())
+	memory := &leases.Memory{}
 	old := network.Lease{Address: at("20"), MAC: mac1, VM: "blue-worker-1", Expires: time.Now().Add(-5 * time.Minute).UTC().Truncate(time.Second)}
-	g.Expect(files.Replace(t.Context(), network.Lease{}, old)).To(Succeed())
-	store := &outage{Store: files, away: true}
+	g.Expect(memory.Replace(t.Context(), network.Lease{}, old)).To(Succeed())
+	store := &outage{Memory: memory, away: true}
 	s := serveFrom(t, blue(), store)
 	station := s.station("192.168.100.20/24")
 
@@ -326,7 +319,7 @@ func TestOutage(t *testing.T) {
 	g.Expect(m.IPAddressLeaseTime(0)).To(BeNumerically("<", 5*time.Minute), "the address may be assigned again ten minutes after the written expiry")
 	m, _ = station.hears(300 * time.Millisecond)
 	g.Expect(m).To(BeNil(), "mac2 gets nothing that is not written")
-	l, _ := files.At(at("20"))
+	l, _ := memory.At(at("20"))
 	g.Expect(l.AsWritten()).To(Equal(old))
 
 	station.send(message(dhcpv4.MessageTypeDiscover, mac2, asks("20")), everybody)
@@ -334,5 +327,5 @@ func TestOutage(t *testing.T) {
 	g.Expect(m.YourIPAddr.String()).NotTo(Equal(full("20")), "it expired as written, but was granted since")
 
 	store.set(false)
-	g.Eventually(func() bool { l, _ := files.At(at("20")); return l.Held(time.Now()) }).Should(BeTrue())
+	g.Eventually(func() bool { l, _ := memory.At(at("20")); return l.Held(time.Now()) }).Should(BeTrue())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-// A Store keeps leases beyond the life of the server.
+// A Store holds the leases of a network. In a cluster, its storage is the API server.
 type Store interface {
 	reply.Leases
 	// Ready returns nil once all leases were read. Until then the server assigns nothing.

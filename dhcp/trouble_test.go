@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
 	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
@@ -50,12 +49,11 @@ func TestExhaustedPool(t *testing.T) {
 	w := NewWithT(t)
 	n := blue()
 	n.DHCP.Range = network.Range{First: at("20"), Last: at("21")}
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
+	memory := &leases.Memory{}
 	// Another client found a host at the second address.
-	w.Expect(files.Replace(t.Context(), network.Lease{}, network.Lease{Address: at("21"), Expires: time.Now().Add(time.Hour).Truncate(time.Second)})).To(Succeed())
+	w.Expect(memory.Replace(t.Context(), network.Lease{}, network.Lease{Address: at("21"), Expires: time.Now().Add(time.Hour).Truncate(time.Second)})).To(Succeed())
 	var server *dhcp.Server
-	s := serveFrom(t, n, files, func(d *dhcp.Server) { server = d })
+	s := serveFrom(t, n, memory, func(d *dhcp.Server) { server = d })
 	report := func() reported.DHCPReport { r, _ := server.Report(time.Now()); return r }
 	one := s.guest(mac1)
 	stop := one.start("udhcpc", one.udhcpc("-R")...)
@@ -81,14 +79,14 @@ func TestExhaustedPool(t *testing.T) {
 	w.Expect(gauges(t, s.counted, "oooi_dhcp_addresses_in_use")).To(HaveKeyWithValue("", 1.0))
 
 	stop(syscall.SIGTERM)
-	held, _ := files.At(at("20"))
-	w.Expect(files.Remove(t.Context(), held)).To(Succeed(), "as when it expires")
+	held, _ := memory.At(at("20"))
+	w.Expect(memory.Remove(t.Context(), held)).To(Succeed(), "as when it expires")
 	w.Eventually(func() reported.PoolExhaustion { return report().Exhausted }).Should(BeZero())
 }
 
-// A refusing store is files that cannot be written while it refuses.
+// A refusing store cannot be written while it refuses.
 type refusing struct {
-	*leasefile.Store
+	*leases.Memory
 	why atomic.Pointer[error]
 }
 
@@ -96,7 +94,7 @@ func (r *refusing) Replace(ctx context.Context, was, next network.Lease) error {
 	if why := r.why.Load(); why != nil {
 		return *why
 	}
-	return r.Store.Replace(ctx, was, next)
+	return r.Memory.Replace(ctx, was, next)
 }
 
 // TestLeasesThatAreRefused: once the store has rejected leases for 30 s, the report contains the error of the store, until a lease is
@@ -105,9 +103,8 @@ func TestLeasesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	netns.Require(t, "udhcpc")
 	w := NewWithT(t)
-	files, err := leasefile.Open("")
-	w.Expect(err).NotTo(HaveOccurred())
-	store := &refusing{Store: files}
+	memory := &leases.Memory{}
+	store := &refusing{Memory: memory}
 	var quota error = &leases.WriteError{Reason: "a ResourceQuota is exceeded", Err: errors.New("leases oooi.x is forbidden: exceeded quota")}
 	store.why.Store(&quota)
 	var server *dhcp.Server

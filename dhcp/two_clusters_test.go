@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/netns"
 	"github.com/cldmnky/oooi/test/patience"
@@ -35,13 +35,8 @@ func TestTwoClustersOnOneVLAN(t *testing.T) {
 	const neighbour, another = "192.168.100.131", "02:00:00:00:00:88"
 	first, second := blue(), otherNetwork()
 	first.DHCP.Range, first.DHCP.IgnoreUnknownClients = network.Range{First: at("10"), Last: at("120")}, true
-	store := func() dhcp.Store {
-		files, err := leasefile.Open("")
-		w.Expect(err).NotTo(HaveOccurred())
-		return files
-	}
-	s := serveFrom(t, first, store())
-	serveOn(t, s.segment, second, store(), func(s *dhcp.Server) { s.VMs = vms{mac2: "green-worker-1", another: "green-worker-2"} })
+	s := serveFrom(t, first, &leases.Memory{})
+	serveOn(t, s.segment, second, &leases.Memory{}, func(s *dhcp.Server) { s.VMs = vms{mac2: "green-worker-1", another: "green-worker-2"} })
 	given := map[string]string{}
 	for mac, server := range map[string]string{mac1: us, mac2: neighbour} {
 		m := s.guest(mac)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/cldmnky/oooi/dhcp"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/edge/agent"
 	"github.com/cldmnky/oooi/edge/agent/boots"
@@ -34,20 +34,18 @@ import (
 
 func newDHCPCommand() *cobra.Command {
 	f := serverFlags{program: string(network.ServiceDHCP)}
-	var leaseDir string
 	c := &cobra.Command{
 		Use:   "dhcp --plan FILE",
 		Short: "Run the DHCP server of a plan on one network",
 		Long: `Serves DHCP on one network of a plan, as an edge does. Without --watch it needs no cluster:
-it reads the plan from the file, reloads it on change, and stores leases in --lease-dir.
+it reads the plan from the file, reloads it on change, and keeps leases in memory.
 It must run in a network namespace that has the service VIP on --interface.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runDHCP(c.Context(), f, leaseDir, f.log(c))
+			return runDHCP(c.Context(), f, f.log(c))
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&leaseDir, "lease-dir", "", "`directory` to store leases in (default: in memory; with --watch, in Lease objects)")
 	return c
 }
 
@@ -57,7 +55,7 @@ const (
 	unknownClientsAtOnce    = 20
 )
 
-func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logger) error {
+func runDHCP(ctx context.Context, f serverFlags, log *slog.Logger) error {
 	source, kube, err := f.open(log)
 	if err != nil {
 		return err
@@ -65,10 +63,7 @@ func runDHCP(ctx context.Context, f serverFlags, leaseDir string, log *slog.Logg
 	log = source.Log()
 	registry := prometheus.NewRegistry()
 	metrics := dhcp.NewMetrics(registry)
-	store, vms, cache, err := leases(ctx, f, source, kube, leaseDir, log)
-	if err != nil {
-		return err
-	}
+	store, vms, cache := leaseStore(ctx, f, source, kube, log)
 	server := &dhcp.Server{
 		Network: func() network.Network { return source.Current().Network },
 		Store:   store, VMs: vms, Metrics: metrics, Log: log,
@@ -146,18 +141,17 @@ func bootingVMs(n network.Network, store dhcp.Store, vms reply.VMs) map[string]b
 	return out
 }
 
-// leases returns the lease store, the VMs, and a function that keeps both up to date until its context ends. In a
-// cluster, leases are Lease objects, cached in the run directory. Otherwise they are in files in dir.
-func leases(ctx context.Context, f serverFlags, source *inforce.Source, kube *kube.Kube, dir string, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context), error) {
+// leaseStore returns the lease store, the VMs, and a function that keeps both up to date until its context ends. In a
+// cluster, leases are Lease objects, cached in the run directory. Otherwise they are only in memory.
+func leaseStore(ctx context.Context, f serverFlags, source *inforce.Source, kube *kube.Kube, log *slog.Logger) (dhcp.Store, reply.VMs, func(context.Context)) {
 	if kube == nil {
-		files, err := leasefile.Open(dir)
-		return files, reply.NoVMs{}, func(context.Context) {}, err
+		return &leases.Memory{}, reply.NoVMs{}, func(context.Context) {}
 	}
 	n := source.Current().Network
 	objects, vms := kube.Leases(ctx, n.Name), kube.VMs(ctx, n.CIDR)
 	objects.LeaseTime = func() time.Duration { return time.Duration(source.Current().Network.DHCP.LeaseTime) }
 	if f.runDir == "" {
-		return objects, vms, objects.KeepFresh, nil
+		return objects, vms, objects.KeepFresh
 	}
 	file := wire.File(f.runDir, f.program, wire.LeaseCache)
 	if err := objects.LoadCache(file); err != nil {
@@ -168,5 +162,5 @@ func leases(ctx context.Context, f serverFlags, source *inforce.Source, kube *ku
 		defer keeping.Wait()
 		keeping.Go(func() { objects.KeepFresh(ctx) })
 		objects.KeepCache(ctx, file, log)
-	}, nil
+	}
 }

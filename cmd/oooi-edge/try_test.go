@@ -76,7 +76,7 @@ func TestTry(t *testing.T) {
 	api.StartTLS() // Its certificate is for example.com and *.example.com.
 	t.Cleanup(api.Close)
 	stop := map[string]func(){}
-	for name, more := range map[string][]string{"dhcp": {"--lease-dir", filepath.Join(dir, "leases")}, "dns": nil, "ntp": nil, "proxy": {"--envoy", program}} {
+	for name, more := range map[string][]string{"dhcp": nil, "dns": nil, "ntp": nil, "proxy": {"--envoy", program}} {
 		_, stop[name] = startUntil(t, v.edge, append([]string{name, "--plan", plan, "--run-dir", filepath.Join(dir, name)}, more...)...)
 		g.Eventually(func() string {
 			out, _ := command(t, v.edge, "probe", name, "--run-dir", filepath.Join(dir, name)).CombinedOutput()

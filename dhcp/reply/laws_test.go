@@ -10,7 +10,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 )
@@ -64,7 +64,7 @@ func TestLeasesAreExclusive(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n := blue()
 		n.DHCP.Range = network.Range{First: at("10"), Last: at("16")}
-		store, _ := leasefile.Open("")
+		store := &leases.Memory{}
 		clock := now
 		uses := map[netip.Addr]network.Lease{} // as the clients believe
 		has := map[string]netip.Addr{}
@@ -177,7 +177,7 @@ func TestReservationHolds(t *testing.T) {
 		for i := range kept {
 			vms.names[fmt.Sprintf("02:00:00:00:0a:%02x", i)] = fmt.Sprint("blue-worker-", i)
 		}
-		store, _ := leasefile.Open("")
+		store := &leases.Memory{}
 		clock := now
 		// boots reports whether the client has an address in the end.
 		boots := func(mac string) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
 	"github.com/cldmnky/oooi/derive"
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -50,7 +50,7 @@ type rollout struct {
 	t       *testing.T
 	n       network.Network
 	pools   []nodePool
-	store   *leasefile.Store
+	store   *leases.Memory
 	clock   time.Time
 	random  *rand.Rand
 	made    int
@@ -191,7 +191,7 @@ func (r *rollout) update() bool {
 func replace(t *testing.T, seed uint64, pools []nodePool, leaseTime time.Duration, addresses int, limit time.Duration) time.Duration {
 	t.Helper()
 	n, _ := ranged(pools, leaseTime, addresses)
-	store, _ := leasefile.Open("")
+	store := &leases.Memory{}
 	r := &rollout{
 		t: t, n: n, pools: pools, store: store, clock: now,
 		random: rand.New(rand.NewPCG(seed, 7)), deleted: map[string]time.Time{},

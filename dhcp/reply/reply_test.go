@@ -10,7 +10,7 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4"
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 )
@@ -74,12 +74,12 @@ func (c cluster) Gone(name string) bool {
 }
 
 func (w world) known() reply.Known {
-	files, _ := leasefile.Open("")
+	memory := &leases.Memory{}
 	for _, l := range w.leases {
-		_ = files.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
+		_ = memory.Replace(nil, network.Lease{}, l) //nolint:staticcheck // there is no I/O to cancel
 	}
 	k := reply.Known{
-		Leases: files, VMs: w.vms, Complete: !w.partial, Fresh: !w.cut, Shared: w.shared,
+		Leases: memory, VMs: w.vms, Complete: !w.partial, Fresh: !w.cut, Shared: w.shared,
 		Offered: func(a netip.Addr) string { return w.offered[a.String()] },
 	}
 	if w.n.DHCP.ReservedForVMs > 0 {

@@ -12,7 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/cldmnky/oooi/dhcp/leasefile"
+	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/test/dhcpmessages"
@@ -29,14 +29,14 @@ func (c counter) At(a netip.Addr) (network.Lease, bool) { *c.read++; return c.Le
 func (c counter) Of(mac string) (network.Lease, bool) { *c.read++; return c.Leases.Of(mac) }
 
 // large is a network with a lease on each of its addresses.
-func large(tb testing.TB, expires time.Duration) (network.Network, *leasefile.Store) {
+func large(tb testing.TB, expires time.Duration) (network.Network, *leases.Memory) {
 	tb.Helper()
 	n, all := dhcpmessages.Large(expires)
-	files, _ := leasefile.Open("")
+	memory := &leases.Memory{}
 	for _, l := range all {
-		files.Put(l)
+		memory.Put(l)
 	}
-	return n, files
+	return n, memory
 }
 
 func knows(l reply.Leases) reply.Known {
@@ -53,10 +53,10 @@ func TestSearchReadsFewLeases(t *testing.T) {
 		"all are held":     {time.Hour, reply.Exhausted},
 		"all have expired": {-time.Hour, reply.Offered},
 	} {
-		n, files := large(t, c.expires)
+		n, memory := large(t, c.expires)
 		n.DHCP.ReservedForVMs = 3
 		read := 0
-		k := knows(counter{files, &read})
+		k := knows(counter{memory, &read})
 		k.PoolRemaining = func() int { return reply.PoolRemaining(n, k, now) }
 		v := reply.Decide(n, k, message(discover, "02:00:00:ff:00:01"), now)
 		if c.want == reply.Exhausted {
@@ -74,8 +74,8 @@ func TestSearchReadsFewLeases(t *testing.T) {
 func TestSearchAmongForgedOffers(t *testing.T) {
 	g := NewWithT(t)
 	n, _ := large(t, time.Hour)
-	files, _ := leasefile.Open("")
-	k, asked := knows(files), 0
+	memory := &leases.Memory{}
+	k, asked := knows(memory), 0
 	k.Offered = func(netip.Addr) string { asked++; return mac2 }
 	g.Expect(reply.Decide(n, k, message(discover, mac1), now).Outcome).To(Equal(reply.Offered))
 	g.Expect(asked).To(BeNumerically("<", 2000))
@@ -84,10 +84,10 @@ func TestSearchAmongForgedOffers(t *testing.T) {
 // TestRenewalReadsFewLeases: one renewal reads a few leases of a full range.
 func TestRenewalReadsFewLeases(t *testing.T) {
 	g := NewWithT(t)
-	n, files := large(t, time.Minute)
+	n, memory := large(t, time.Minute)
 	read := 0
-	l := files.All()[7]
-	v := reply.Decide(n, knows(counter{files, &read}), message(request, l.MAC, has(l.Address.String())), now)
+	l := memory.All()[7]
+	v := reply.Decide(n, knows(counter{memory, &read}), message(request, l.MAC, has(l.Address.String())), now)
 	g.Expect(v.Outcome).To(Equal(reply.Granted))
 	g.Expect(read).To(BeNumerically("<", 50))
 }
@@ -159,8 +159,8 @@ func TestSearchPrefers(t *testing.T) {
 
 // BenchmarkDiscoverFull is one DHCPDISCOVER of a new client in a full /16.
 func BenchmarkDiscoverFull(b *testing.B) {
-	n, files := large(b, time.Hour)
-	k, m := knows(files), message(discover, "02:00:00:ff:00:01")
+	n, memory := large(b, time.Hour)
+	k, m := knows(memory), message(discover, "02:00:00:ff:00:01")
 	for b.Loop() {
 		if v := reply.Decide(n, k, m, now); v.Outcome != reply.Exhausted {
 			b.Fatal(v.Outcome)
@@ -170,9 +170,9 @@ func BenchmarkDiscoverFull(b *testing.B) {
 
 // BenchmarkPoolRemainingFull counts the addresses of a full /16.
 func BenchmarkPoolRemainingFull(b *testing.B) {
-	n, files := large(b, time.Hour)
+	n, memory := large(b, time.Hour)
 	n.DHCP.ReservedForVMs = 500
-	k := knows(files)
+	k := knows(memory)
 	for b.Loop() {
 		if reply.PoolRemaining(n, k, now) >= 0 {
 			b.Fatal("the range is not full")

@@ -33,6 +33,7 @@ const (
 	inFlight                = 16
 	limitOfPhase            = 2 * time.Minute
 	networkName, ourProgram = "clusters.vlan100", "OOOI_EDGE_BINARY"
+	oursName                = "oooi"
 )
 
 // A contender is one DHCP server. Args returns what runs it in a directory of its own.
@@ -53,10 +54,7 @@ func contenders(t *testing.T, clients int) []contender {
 	coredhcp := programs.Build(t, "coredhcp", "github.com/coredhcp/coredhcp/cmds/coredhcp")
 	kea, libraries := programs.RequireUnpackedWith(t, []string{"kea-common", "liblog4cplus-2.0.5", "libmariadb3"}, "kea-dhcp4-server", "usr/sbin/kea-dhcp4")
 	dnsmasq := programs.RequireUnpacked(t, "dnsmasq-base", "usr/sbin/dnsmasq")
-	out := []contender{
-		{name: "oooi, files", args: func(t *testing.T, dir string, edge *netns.Namespace) ([]string, []string) {
-			return ours(t, edge, "--plan", planFile(t, dir), "--run-dir", dir, "--lease-dir", filepath.Join(dir, "leases")), nil
-		}},
+	return []contender{
 		{name: "Kea, memfile", args: func(t *testing.T, dir string, _ *netns.Namespace) ([]string, []string) {
 			return []string{kea, "-c", keaConfig(t, dir)}, []string{libraries, "KEA_PIDFILE_DIR=" + dir, "KEA_LOCKFILE_DIR=" + dir}
 		}},
@@ -70,11 +68,8 @@ func contenders(t *testing.T, clients int) []contender {
 		{name: "coredhcp", args: func(t *testing.T, dir string, _ *netns.Namespace) ([]string, []string) {
 			return []string{coredhcp, "--conf", coredhcpConfig(t, dir), "--loglevel", "error"}, nil
 		}},
+		{name: oursName, args: startAPI(t, clients+4*stormSize)},
 	}
-	if os.Getenv("OOOI_DHCP_API") != "no" {
-		out = append(out, contender{name: "oooi, API server", args: startAPI(t, clients+4*stormSize)})
-	}
-	return out
 }
 
 // planFile is a plan whose replies have the options that the other servers have, and a route.
