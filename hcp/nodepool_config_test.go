@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -81,6 +82,7 @@ func TestRefusedRegistries(t *testing.T) {
 	}
 	const parts = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	ofMirror := release("mirror.example.com/ocp/release:4.20")
+	ofPool := func(image string) change { return func(o *hcp.Objects) { o.NodePools[0].Spec.Release.Image = image } }
 	for name, c := range map[string]struct {
 		given []change
 		want  string
@@ -88,8 +90,20 @@ func TestRefusedRegistries(t *testing.T) {
 		"nothing is set":                                                      {[]change{agent}, ""},
 		"the registry of the release is allowed":                              {[]change{allowed("quay.io")}, ""},
 		"its namespace is allowed":                                            {[]change{allowed("quay.io/openshift-release-dev")}, ""},
-		"its repository is allowed":                                           {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, ""},
-		"its tag is allowed":                                                  {[]change{allowed(ofRelease)}, ""},
+		"its repository is allowed":                                           {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, "quay.io"},
+		"its tag is allowed":                                                  {[]change{allowed(ofRelease)}, "quay.io"},
+		"its repository and that of its parts are allowed":                    {[]change{allowed("quay.io/openshift-release-dev/ocp-release", parts)}, ""},
+		"another repository of its registry is allowed":                       {[]change{allowed("quay.io/mycorp", "registry.redhat.io")}, "quay.io"},
+		"another one of its registry, and a gateway":                          {[]change{allowed("quay.io/mycorp"), annotated("gateway", "192.168.100.1")}, "quay.io"},
+		"another one, and a source with a mirror around it":                   {[]change{mirrored("quay.io/openshift-release-dev"), allowed("quay.io/openshift-release-dev/ocp-release")}, "quay.io"},
+		"the repository of its parts is blocked":                              {[]change{blocked(parts)}, "quay.io"},
+		"the namespace of both is blocked":                                    {[]change{blocked("quay.io/openshift-release-dev")}, ""},
+		"a NodePool has a release of OKD, whose parts are blocked":            {[]change{ofPool("quay.io/okd/scos-release:4.20"), blocked("quay.io/okd/scos-content")}, "quay.io"},
+		"a NodePool has a release of OKD, whose parts are not allowed":        {[]change{ofPool("quay.io/okd/scos-release:4.20"), allowed("quay.io/openshift-release-dev")}, "quay.io"},
+		"the parts are on a registry that is not allowed, and edges allow it": {[]change{ofMirror, mirrored(), allowed("mirror.example.com"), annotated(network.KeyAllowedHosts, "auto,quay.io")}, "quay.io"},
+		"the parts are on a registry that is blocked, and edges allow it":     {[]change{ofMirror, mirrored(), blocked("quay.io"), annotated(network.KeyAllowedHosts, "auto,quay.io")}, "quay.io"},
+		"the parts may be on a registry that is not allowed":                  {[]change{ofMirror, mirrored(), allowed("mirror.example.com")}, "Info quay.io"},
+		"the parts may be on a registry that is blocked, and a gateway":       {[]change{ofMirror, mirrored(), blocked("quay.io"), annotated("gateway", "192.168.100.1")}, "Info quay.io"},
 		"the repository of its parts is allowed":                              {[]change{allowed("quay.io/openshift-release-dev/ocp-v4.0-art-dev")}, ""},
 		"a part of a registry's name is allowed":                              {[]change{allowed("quay.i")}, "quay.io"},
 		"a part of a repository's name":                                       {[]change{allowed("quay.io", corp+"/te"), agent}, corp},
@@ -107,8 +121,9 @@ func TestRefusedRegistries(t *testing.T) {
 		"the parts are blocked, and have a mirror":                            {[]change{ofMirror, mirrored(parts), blocked("quay.io")}, "quay.io"},
 		"the release and its parts have mirrors, and the registry is blocked": {[]change{mirrored("quay.io/openshift-release-dev/ocp-release", parts), blocked("quay.io")}, "quay.io"},
 		"only the parts have a mirror, and the registry is blocked":           {[]change{mirrored(parts), blocked("quay.io")}, ""},
-		"a source that is not allowed has no mirror":                          {[]change{ofMirror, unmirrored("docker.io/library"), allowed("mirror.example.com")}, ""},
-		"the repository of the release is blocked, and has a mirror":          {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release")}, ""},
+		"a source that is not allowed has no mirror":                          {[]change{unmirrored("docker.io/library"), allowed("quay.io")}, ""},
+		"the repository of the release is blocked, and has a mirror":          {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release")}, "quay.io"},
+		"the same, and another registry":                                      {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release", "docker.io")}, ""},
 		"an image of nodes with the registry": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "quay.io/team/agent:1"
 		}}, ""},
@@ -125,7 +140,9 @@ func TestRefusedRegistries(t *testing.T) {
 				g.Expect(ps).To(BeEmpty())
 				return
 			}
-			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.want}))))
+			want, hint := strings.CutPrefix(c.want, "Info ")
+			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{want}))))
+			g.Expect(ps[0].Severity == problem.SeverityInfo).To(Equal(hint))
 		})
 	}
 }

@@ -13,14 +13,11 @@
 //	catalogs of OLM in the cluster   spec.olmCatalogPlacement: guest               support/catalogs/images.go
 //
 // The catalog-image annotations count only where catalogs run in the management cluster.
-//
-// This file also decides which images nodes refuse.
 
 package external
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -72,54 +69,4 @@ func catalogsUnreachable(hc *hyperv1.HostedCluster, all reach.Set) problem.Probl
 		return nil
 	}
 	return problem.Problems{problem.New(problem.CatalogsUnreachable, problem.Subject{}, problem.Args{"hosts": reach.WithoutScheme([]string{at})}, "spec.olmCatalogPlacement", network.KeyAllowedHosts)}
-}
-
-// RefusedImages returns a problem if the nodes' policy refuses images that they need, on any network: OpenShift's
-// machine-config-operator makes policy.json from registrySources (getValidBlockedAndAllowedRegistries). The policy
-// sees the name of an image's source, even if a mirror provides the image.
-func RefusedImages(o objects.Objects, in network.Request) problem.Problems {
-	c := o.HostedCluster.Spec.Configuration
-	if c == nil || c.Image == nil || !reach.HasPrimary(in) {
-		return nil
-	}
-	var hosts []string
-	refuse := func(image string, refused bool) {
-		if image != "" && refused {
-			hosts = append(hosts, imageref.Registry(image))
-		}
-	}
-	releases, of, sources := releaseImages(o), c.Image.RegistrySources, o.HostedCluster.Spec.ImageContentSources
-	onlyAllowed, blocked := len(of.AllowedRegistries) > 0, of.BlockedRegistries
-	allowed, refused := imageref.NewScopes(of.AllowedRegistries), imageref.NewScopes(blocked)
-	registries := map[string]bool{}
-	for _, scope := range of.AllowedRegistries {
-		registries[imageref.Registry(scope)] = true
-	}
-	for _, image := range releases {
-		// Nodes also pull the images of the release's payload, from other repositories of its registry that no object
-		// names.
-		refuse(image, onlyAllowed && !allowed.Cover(image) && !registries[imageref.Registry(image)])
-		if !refused.Cover(image) {
-			continue
-		}
-		// The repository of the release is never blocked. Other repositories of its registry are, if it has mirrors.
-		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && imageref.Covers(s.Source, image) })
-		blocked = network.Without(blocked, func(scope string) bool {
-			return imageref.Covers(scope, image) && (!mirrored || imageref.IsRepository(scope, image))
-		})
-	}
-	refused = imageref.NewScopes(blocked)
-	for _, s := range sources {
-		within := func(scope string) bool { return imageref.Covers(s.Source, scope) }
-		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
-		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !allowed.Cover(s.Source) && !slices.ContainsFunc(of.AllowedRegistries, within) || !ofRelease && refused.Cover(s.Source)))
-	}
-	for _, image := range append(nodeImages(o), catalogs(o.HostedCluster)) {
-		refuse(image, onlyAllowed && !allowed.Cover(image) || refused.Cover(image))
-	}
-	if len(hosts) == 0 {
-		return nil
-	}
-	slices.Sort(hosts)
-	return problem.Problems{problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources")}
 }
