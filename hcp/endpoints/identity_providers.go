@@ -61,7 +61,18 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		byLDAP = func(string) bool { return true }
 	}
 	var ps problem.Problems
+	proxied := func(hosts []string, by, uses string, severity problem.Severity) {
+		of := func(at string) bool { return nodes.Isolated() && nodes.Proxied(at) && (ofHosted(at) || nodes.Directly(at)) }
+		ps = append(ps, namesThroughProxy(network.Without(hosts, func(at string) bool { return !of(at) }), by, uses, severity)...)
+	}
+	by, logins := "The hosted control plane", "logins with it"
+	if objects.UsesOIDC(o.HostedCluster) {
+		by, logins = "The console", "logins to the console"
+	}
 	for _, p := range identityProviders(o.HostedCluster) {
+		if !p.ldap {
+			proxied(p.hosts, by, "logins with identity provider "+p.name, problem.SeverityWarning)
+		}
 		hosts := network.Without(p.hosts, reached)
 		if p.ldap {
 			hosts = network.Without(p.hosts, byLDAP)
@@ -76,16 +87,14 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		case !external.AllPermitted(o, hosts):
 			cause = problem.IdentityProviderNotPermitted
 		}
-		args := problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts), "by": {"The hosted control plane"}, "logins": {"logins with it"}}
-		if objects.UsesOIDC(o.HostedCluster) {
-			args["by"], args["logins"] = problem.Values{"The console"}, problem.Values{"logins to the console"}
-		}
+		args := problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts), "by": {by}, "logins": {logins}}
 		found := problem.New(cause, problem.Subject{}, args, network.KeyAllowedHosts)
 		if nodes.AsksNetwork() && !slices.ContainsFunc(hosts, reach.IsAddress) {
 			found.Severity = problem.SeverityInfo
 		}
 		ps = append(ps, found)
 	}
+	proxied(importRegistries(c), "The hosted control plane", "imports of ImageStreams", problem.SeverityInfo)
 	byCause := map[problem.Cause][]string{}
 	for _, r := range network.Without(importRegistries(c), reached) {
 		cause := problem.ImportsUnreachable
@@ -101,6 +110,21 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"hosts": byCause[cause]}, network.KeyAllowedHosts))
 	}
 	return ps
+}
+
+// namesThroughProxy returns a problem if hosts are not empty: by asks the HTTP proxy of the hosted cluster for them
+// (konnectivity-https-proxy/cmd.go), although edges or the ingress have their names.
+func namesThroughProxy(hosts []string, by, uses string, severity problem.Severity) problem.Problems {
+	names := make([]string, len(hosts))
+	for i, at := range hosts {
+		names[i], _ = reach.HostPort(at)
+	}
+	if slices.Sort(names); len(names) == 0 {
+		return nil
+	}
+	p := problem.New(problem.HostsThroughProxy, problem.Subject{}, problem.Args{"hosts": slices.Compact(names), "by": {by}, "uses": {uses}}, "spec.configuration.proxy.noProxy")
+	p.Severity = severity
+	return problem.Problems{p}
 }
 
 // issuersOnNetwork returns a problem for each OIDC provider at an address of a network without a gateway, which may be that of

@@ -149,6 +149,10 @@ var (
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
 		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with the address if it is inside that cluster. Then add it to annotation allowed-hosts, after the word auto."})
+	HostsThroughProxy = declare("HostsThroughProxy", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "{by} connects to {hosts} through the HTTP proxy of the hosted cluster (spec.configuration.proxy).",
+		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, {uses} fail.",
+		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
