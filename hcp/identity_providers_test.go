@@ -35,6 +35,24 @@ func TestProvidersByName(t *testing.T) {
 	})
 }
 
+// TestProviderOverrides: an annotation can set the hosts for tokens and users of an OpenID provider, which are dialed instead of the issuer.
+func TestProviderOverrides(t *testing.T) {
+	override := func(value string) change {
+		return func(o *hcp.Objects) {
+			o.HostedCluster.Annotations["idpoverrides.hypershift.openshift.io/corp"] = value
+		}
+	}
+	const urls = `{"urls":{"authorize":"https://iam.example.org/a","token":"https://token.example.org/t","userInfo":"https://token.example.org/me"}`
+	report(t, map[string]reachCase{
+		"the issuer is allowed":                 {given: []change{openID(keycloak), override(urls + "}"), annotated(network.KeyAllowedHosts, "auto,keycloak.corp.example")}, want: []string{login + "token.example.org"}},
+		"the host for tokens is allowed":        {given: []change{openID(keycloak), override(urls + "}"), annotated(network.KeyAllowedHosts, "auto,token.example.org")}},
+		"another provider is not concerned":     {given: []change{ldap("ldaps://10.20.0.5"), override(urls + "}")}, want: []string{login + "10.20.0.5:636"}},
+		"a value that HyperShift does not read": {given: []change{openID(keycloak), override("token")}, want: []string{login + "keycloak.corp.example"}},
+		"a cloud, found from the nodes":         {given: []change{openID(keycloak), override(`{"urls":{"token":"https://iam.cloud.ibm.com/t"}}`)}, want: []string{login + "iam.cloud.ibm.com"}},
+		"a cloud, which OAuth dials itself":     {given: []change{openID(keycloak), override(`{"urls":{"token":"https://iam.cloud.ibm.com/t"},"challenge":true}`)}},
+	})
+}
+
 // TestLDAP: an LDAP server is dialed from the nodes at an address, or at a name that the hosted cluster resolves.
 func TestLDAP(t *testing.T) {
 	report(t, map[string]reachCase{

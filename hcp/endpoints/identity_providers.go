@@ -16,6 +16,7 @@ package endpoints
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/netip"
 	"net/url"
@@ -227,10 +228,30 @@ func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 			continue
 		}
 		// The control plane operator finds OpenID providers through the nodes (discoverOpenIDURLs in v2/oauth/idp_convert.go).
-		byItself := func(at string) bool { return p.OpenID == nil && ofCloud(at) }
-		out = append(out, identityProvider{name: p.Name, hosts: network.Without(dialedByOAuth(p.IdentityProviderConfig), byItself)})
+		hosts, found := dialedByOAuth(p.IdentityProviderConfig), p.OpenID != nil
+		if urls, challenged, ok := overrideOf(hc, p.Name); ok && p.OpenID != nil {
+			hosts, found = urls, !challenged
+		}
+		out = append(out, identityProvider{name: p.Name, hosts: network.Without(hosts, func(at string) bool { return !found && ofCloud(at) })})
 	}
 	return out
+}
+
+// overrideOf returns what an annotation of hc sets for OpenID provider name: the hosts for tokens and users, which are
+// then dialed instead of those of the issuer. challenged is true if it sets challenge, too. Then the control plane
+// operator itself dials none (convertOpenIDIDP in v2/oauth/idp_convert.go). ok is false without a valid annotation.
+func overrideOf(hc *hyperv1.HostedCluster, name string) (hosts []string, challenged, ok bool) {
+	var of struct {
+		URLs      struct{ Token, UserInfo string }
+		Challenge *bool
+	}
+	text, ok := hc.Annotations[hyperv1.IdentityProviderOverridesAnnotationPrefix+name]
+	if !ok || json.Unmarshal([]byte(text), &of) != nil {
+		return nil, false, false
+	}
+	hosts = append(hostsOf(of.URLs.Token), hostsOf(of.URLs.UserInfo)...)
+	slices.Sort(hosts)
+	return slices.Compact(hosts), of.Challenge != nil, true
 }
 
 // dialedByOAuth returns the hosts that the OAuth server dials for p over HTTP. The user's browser may dial other hosts.
