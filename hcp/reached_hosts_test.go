@@ -262,22 +262,25 @@ func TestIngressThroughProxy(t *testing.T) {
 	ingress := func(of configv1.IngressSpec) change {
 		return func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Ingress = &of }
 	}
+	custom := configv1.IngressSpec{ComponentRoutes: []configv1.ComponentRouteSpec{{Namespace: "openshift-console", Name: "console", Hostname: "Console.corp.example"}}}
 	for name, c := range map[string]struct {
 		given                  []change
 		oauth, ingress, lacked string
 	}{
-		"no noProxy":                     {[]change{proxied("")}, oauth, canary + ", " + console, ".apps.blue.example.com"},
-		"noProxy has the control plane":  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, "", canary + ", " + console, ".apps.blue.example.com"},
-		"noProxy has the console, too":   {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com," + console)}, "", canary, ".apps.blue.example.com"},
-		"noProxy has all":                {[]change{proxied(controlPlane)}, "", "", ""},
-		"noProxy has *.apps":             {[]change{proxied(".apps.blue.example.com")}, oauth, "", ""},
-		"names below .local":             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local", "", ""},
-		"the ingress has another domain": {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "Two.example.com"})}, "", "canary-openshift-ingress-canary.two.example.com, console-openshift-console.one.example.com", ".two.example.com, .one.example.com"},
-		"OIDC":                           {[]change{proxied(""), oidc("https://192.168.100.9")}, "", canary + ", " + console, ".apps.blue.example.com"},
-		"no console":                     {[]change{proxied(""), withoutConsole}, "", canary, ".apps.blue.example.com"},
-		"no ingress":                     {[]change{proxied(""), withoutIngress}, "", "", ""},
-		"no domain":                      {[]change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }}, oauth, "", ""},
-		"a gateway":                      {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, "", "", ""},
+		"no noProxy":                                     {[]change{proxied("")}, oauth, canary + ", " + console, ".apps.blue.example.com"},
+		"noProxy has the control plane":                  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, "", canary + ", " + console, ".apps.blue.example.com"},
+		"noProxy has the console, too":                   {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com," + console)}, "", canary, ".apps.blue.example.com"},
+		"noProxy has all":                                {[]change{proxied(controlPlane)}, "", "", ""},
+		"noProxy has *.apps":                             {[]change{proxied(".apps.blue.example.com")}, oauth, "", ""},
+		"names below .local":                             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local", "", ""},
+		"the ingress has another domain":                 {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "Two.example.com"})}, "", "canary-openshift-ingress-canary.two.example.com, console-openshift-console.one.example.com", ".two.example.com, .one.example.com"},
+		"the console has a host of its own":              {[]change{proxied(controlPlane), ingress(custom)}, "", "console.corp.example", "console.corp.example"},
+		"noProxy has that host, but not the default one": {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com,console.corp.example," + canary), ingress(custom)}, "", "", ""},
+		"OIDC":       {[]change{proxied(""), oidc("https://192.168.100.9")}, "", canary + ", " + console, ".apps.blue.example.com"},
+		"no console": {[]change{proxied(""), withoutConsole}, "", canary, ".apps.blue.example.com"},
+		"no ingress": {[]change{proxied(""), withoutIngress}, "", "", ""},
+		"no domain":  {[]change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }}, oauth, "", ""},
+		"a gateway":  {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
