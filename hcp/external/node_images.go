@@ -17,7 +17,6 @@
 package external
 
 import (
-	"cmp"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -55,8 +54,9 @@ func catalogs(hc *hyperv1.HostedCluster) string {
 		return ""
 	}
 	for entry := range strings.SplitSeq(hc.Annotations[catalogRegistriesAnnotation], ",") {
-		if of, by, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
-			return cmp.Or(by, catalogRegistry)
+		// HyperShift does not trim spaces (ConvertImageRegistryOverrideStringToMap in support/util/util.go).
+		if of, by, ok := strings.Cut(entry, "="); ok && by != "" && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
+			return by
 		}
 	}
 	return catalogRegistry
