@@ -7,7 +7,8 @@
 //	OAuth, with HTTP        the OAuth server         the hosted cluster                       yes
 //	  the same, of a cloud  the OAuth server itself, except for OpenID, not from the nodes
 //	OAuth, with LDAP        the OAuth server         the hosted cluster, if it knows it.      no
-//	                                                 Else it is not dialed from the nodes
+//	                                                 Else the OAuth server dials all LDAP
+//	                                                 servers itself (resolver.go, markFailure)
 //	OIDC                    the console, on nodes    the hosted cluster                       yes
 //	  the same              the hosted API server    the management cluster, not from nodes   no
 //	imports                 OpenShift's API server   the hosted cluster                       yes
@@ -63,14 +64,26 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 	}
 	var ps problem.Problems
 	proxied := func(hosts []string, by, uses string, severity problem.Severity) {
-		of := func(at string) bool { return nodes.Isolated() && nodes.Proxied(at) && (ofHosted(at) || nodes.Directly(at)) }
+		of := func(at string) bool {
+			return nodes.Isolated() && nodes.Proxied(at) && (ofHosted(at) || nodes.Directly(at))
+		}
 		ps = append(ps, namesThroughProxy(network.Without(hosts, func(at string) bool { return !of(at) }), by, uses, severity)...)
 	}
 	by, logins := "The hosted control plane", "logins with it"
 	if objects.UsesOIDC(o.HostedCluster) {
 		by, logins = "The console", "logins to the console"
 	}
+	var foreign, reachable []string
 	for _, p := range identityProviders(o.HostedCluster) {
+		for _, at := range p.hosts {
+			switch {
+			case !p.ldap || !nodes.Isolated():
+			case ofHosted(at) || nodes.Directly(at):
+				reachable = append(reachable, at)
+			case nodes.Unresolved(at):
+				foreign = append(foreign, at)
+			}
+		}
 		if !p.ldap {
 			proxied(p.hosts, by, "logins with identity provider "+p.name, problem.SeverityWarning)
 		}
@@ -94,6 +107,10 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 			found.Severity = problem.SeverityInfo
 		}
 		ps = append(ps, found)
+	}
+	if len(foreign) > 0 && len(reachable) > 0 {
+		args := problem.Args{"hosts": reach.WithoutScheme(foreign), "other": reach.WithoutScheme(reachable)}
+		ps = append(ps, problem.New(problem.LDAPServersApart, problem.Subject{}, args, network.KeyRecords))
 	}
 	proxied(importRegistries(c), "The hosted control plane", "imports of ImageStreams", problem.SeverityInfo)
 	byCause := map[problem.Cause][]string{}

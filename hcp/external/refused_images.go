@@ -95,7 +95,9 @@ func policyOf(of configv1.RegistrySources, releases []string, sources []hyperv1.
 			continue
 		}
 		// The repository of the release is never blocked. Other repositories of its registry are, if it has mirrors.
-		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && imageref.Covers(s.Source, release) })
+		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool {
+			return len(s.Mirrors) > 0 && imageref.Covers(s.Source, release)
+		})
 		blocked = network.Without(blocked, func(scope string) bool {
 			exactly := imageref.IsRepository(scope, release)
 			if mirrored && exactly {

@@ -153,6 +153,10 @@ var (
 		What:   "{by} connects to {hosts} through the HTTP proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, {uses} fail.",
 		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
+	LDAPServersApart = declare("LDAPServersApart", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Identity providers use LDAP at {hosts}, which edges do not know, and at {other}, which nodes reach.",
+		Effect: "When the OAuth server finds {hosts} with the DNS of the management cluster, it dials all LDAP servers from there. Logins with {other} then fail.",
+		Fix:    "Add {hosts} to annotation dns-records, with addresses that VMs reach. Or let the management cluster resolve and reach {other}, too."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
