@@ -122,7 +122,8 @@ func TestImagesOnMirrors(t *testing.T) {
 		"a release of the control plane":        {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + ":4.21")}},
 		"the same with a digest":                {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + digest)}},
 		"the same, and no mirror of its images": {[]change{vlan, none, sources(ofReleases + "=" + host + "/r"), controlPlaneRelease(ofReleases + ":4.21")}, []string{quay}},
-		"the same on another registry":          {[]change{vlan, none, both, controlPlaneRelease("other.example.com/release:4.21")}, []string{images + "other.example.com"}},
+		"the same on another registry":          {given: []change{vlan, none, both, controlPlaneRelease("other.example.com/release:4.21")}},
+		"the same, and nodes have a proxy":      {[]change{vlan, none, both, proxied(controlPlane + ",other.example.com," + host), controlPlaneRelease("other.example.com/release:4.21")}, []string{images + "other.example.com"}},
 		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
 		"catalogs on nodes":                     {[]change{vlan, none, both, catalogs}, []string{"Warning HostUnreachable registry.redhat.io"}},
 		"catalogs on nodes, from the mirror": {given: []change{vlan, none, both, catalogs, func(o *hcp.Objects) {

@@ -7,8 +7,6 @@
 //	proxy to the API, a static pod   annotation haproxy-image on the NodePool      nodepool_controller.go, resolveHAProxyImage
 //	  the same, with an HTTPS proxy  annotation control-plane-operator-image,      support/util, GetControlPlaneOperatorImage
 //	                                 or named by the release of the control plane
-//	syncer of pull secrets           the same. A DaemonSet since 0.1.80, before    hostedclusterconfigoperator, globalps/globalps.go
-//	                                 only with an additional pull secret
 //	any of the payload               annotation image-overrides                    control-plane-operator/main.go
 //	catalogs of OLM in the cluster   spec.olmCatalogPlacement: guest               support/catalogs/images.go
 //
@@ -40,11 +38,20 @@ const (
 // nodeImages returns the images outside the payload of the release that nodes need. Some may be empty strings.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
-	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
+	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation]}
+	if pullControlPlaneOperator(hc) {
+		images = append(images, hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation])
+	}
 	for _, np := range o.NodePools {
 		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
 	}
 	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
+}
+
+// pullControlPlaneOperator reports whether nodes may pull the image of the control plane operator.
+func pullControlPlaneOperator(hc *hyperv1.HostedCluster) bool {
+	c := hc.Spec.Configuration
+	return c != nil && c.Proxy != nil && c.Proxy.HTTPSProxy != ""
 }
 
 // catalogs returns an image of the catalogs that run on nodes, or "". Nodes become Ready without them.
