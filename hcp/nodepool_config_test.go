@@ -51,6 +51,43 @@ func TestNodePoolConfig(t *testing.T) {
 	}
 }
 
+// TestRefusedCatalogs: nodes become Ready without catalogs of OLM.
+func TestRefusedCatalogs(t *testing.T) {
+	for name, c := range map[string]struct {
+		sources configv1.RegistrySources
+		given   change
+		want    int
+	}{
+		"their registry is not allowed":       {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, guestCatalogs, 1},
+		"their registry is blocked":           {configv1.RegistrySources{BlockedRegistries: []string{"registry.redhat.io"}}, guestCatalogs, 1},
+		"their registry is allowed":           {configv1.RegistrySources{AllowedRegistries: []string{"quay.io", "registry.redhat.io"}}, guestCatalogs, 0},
+		"they run in the management cluster":  {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, func(*hcp.Objects) {}, 0},
+		"they have another registry":          {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, catalogsBy("registry.redhat.io=quay.io"), 0},
+		"the other one has a space before it": {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, catalogsBy("a=b, registry.redhat.io=quay.io"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := reaching(t, c.given)
+			o.HostedCluster.Spec.Configuration.Image = &configv1.ImageSpec{RegistrySources: c.sources}
+			_, ps := plan(asCached(t, o))
+			g.Expect(causesOf(ps, problem.CatalogsRefused)).To(HaveLen(c.want))
+			g.Expect(causesOf(ps, problem.RegistriesRefused)).To(BeEmpty())
+		})
+	}
+}
+
+func guestCatalogs(o *hcp.Objects) {
+	o.HostedCluster.Spec.OLMCatalogPlacement = hyperv1.GuestOLMCatalogPlacement
+}
+
+// catalogsBy returns a change: catalogs on nodes come from the registries of an annotation.
+func catalogsBy(overrides string) change {
+	return func(o *hcp.Objects) {
+		guestCatalogs(o)
+		o.HostedCluster.Annotations["hypershift.openshift.io/olm-catalogs-is-registry-overrides"] = overrides
+	}
+}
+
 // TestRefusedRegistries: nodes refuse images whose registry the hosted cluster does not allow, or blocks. The machine config operator
 // never blocks the repository of the release.
 func TestRefusedRegistries(t *testing.T) {

@@ -30,7 +30,10 @@ func RefusedImages(o objects.Objects, in network.Request, all reach.Set) (ps pro
 			hosts = append(hosts, imageref.Registry(s.Source))
 		}
 	}
-	for _, image := range append(nodeImages(o), catalogs(o.HostedCluster)) {
+	if image := catalogs(o.HostedCluster); image != "" && policy.refuses(image) {
+		ps = append(ps, problem.New(problem.CatalogsRefused, problem.Subject{}, problem.Args{"hosts": {imageref.Registry(image)}}, "spec.configuration.image.registrySources"))
+	}
+	for _, image := range nodeImages(o) {
 		if image != "" && policy.refuses(image) {
 			hosts = append(hosts, imageref.Registry(image))
 		}

@@ -185,6 +185,10 @@ var (
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and the operator's flags --permit-hosts, --permit-ports and --permit-destinations do not permit.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
 		Fix:    "Ask the administrator of the management cluster to permit {hosts}, with addresses inside that cluster. Then add them to annotation allowed-hosts, after the word auto."})
+	CatalogsRefused = declare("CatalogsRefused", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes refuse (spec.configuration.image.registrySources).",
+		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
+		Fix:    "Add {hosts} to allowedRegistries, or remove the entries that match from blockedRegistries."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
