@@ -118,6 +118,9 @@ func TestImagesOnMirrors(t *testing.T) {
 		"OKD, mirrored": {given: []change{vlan, none, sources("quay.io/okd/scos-content=" + host + "/i"), func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/okd/scos-release:4.20", "quay.io/okd/scos-release:4.20"
 		}}},
+		"OKD on Fedora, mirrored": {given: []change{vlan, none, sources("quay.io/openshift/okd-content=" + host + "/i"), func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/openshift/okd:4.15", "quay.io/openshift/okd:4.15"
+		}}},
 		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
 		"a release of the control plane":        {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + ":4.21")}},
 		"the same with a digest":                {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + digest)}},

@@ -22,7 +22,12 @@ import (
 )
 
 // The repositories with the images that releases of OpenShift and of OKD name.
-const imagesOfOpenShift, imagesOfOKD = "quay.io/openshift-release-dev/ocp-v4.0-art-dev", "quay.io/okd/scos-content"
+const (
+	imagesOfOpenShift = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+	imagesOfOKD       = "quay.io/okd/scos-content"
+	imagesOfOKDOnFCOS = "quay.io/openshift/okd-content"
+	releasesOKDOnFCOS = "quay.io/openshift/okd"
+)
 
 // namedBy returns the repository with the images that release names. Empty: unknown.
 func namedBy(release string) string {
@@ -31,6 +36,8 @@ func namedBy(release string) string {
 		return imagesOfOpenShift
 	case imageref.Covers("quay.io/okd", release):
 		return imagesOfOKD
+	case imageref.Covers(releasesOKDOnFCOS, release):
+		return imagesOfOKDOnFCOS
 	}
 	return ""
 }
@@ -94,7 +101,7 @@ func neededRegistries(o objects.Objects, registries []string, own reach.Set) []s
 
 // mirrorsRelease reports whether s has mirrors of the images that published releases name.
 func mirrorsRelease(s hyperv1.ImageContentSource) bool {
-	return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
+	return len(s.Mirrors) > 0 && slices.ContainsFunc([]string{imagesOfOpenShift, imagesOfOKD, imagesOfOKDOnFCOS}, func(repository string) bool { return imageref.Covers(s.Source, repository) })
 }
 
 // unmirroredReleases returns a problem if a release is on another registry than the images that it probably names, no
