@@ -37,6 +37,27 @@ func TestProvidersByName(t *testing.T) {
 	})
 }
 
+// TestNamesBelowClusterLocal: the DNS server of the hosted cluster answers for cluster.local itself.
+func TestNamesBelowClusterLocal(t *testing.T) {
+	oauthAt := func(host string) change {
+		return func(o *hcp.Objects) {
+			byRoute(host)(o)
+			for i := range o.Routes {
+				if r := &o.Routes[i]; r.Name == "oauth" {
+					r.Spec.Host, r.Status.Ingress = host, nil
+				}
+			}
+		}
+	}
+	report(t, map[string]reachCase{
+		"OAuth":                     {given: []change{oauthAt("oauth.corp.cluster.local")}, want: []string{login + "oauth.corp.cluster.local"}},
+		"OAuth elsewhere":           {given: []change{oauthAt("oauth.corp.local")}},
+		"a provider with a record":  {given: []change{openID("https://sso.corp.cluster.local/r"), annotated(network.KeyRecords, "sso.corp.cluster.local=192.168.100.9")}, want: []string{login + "sso.corp.cluster.local"}},
+		"a provider that is inside": {given: []change{openID("https://keycloak.keycloak.svc.cluster.local/r")}},
+		"a record":                  {given: []change{annotated(network.KeyRecords, "git.corp.cluster.local=192.168.100.9")}, want: []string{"Info HostUnreachable git.corp.cluster.local"}},
+	})
+}
+
 // TestProviderOverrides: an annotation can set the hosts for tokens and users of an OpenID provider, which are dialed instead of the issuer.
 func TestProviderOverrides(t *testing.T) {
 	override := func(value string) change {

@@ -117,6 +117,10 @@ var (
 		What:   "All nodes of the hosted cluster get taints (spec.taints of NodePool {nodePools}).",
 		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate these taints, so they cannot run on any node.",
 		Fix:    "Create a NodePool without taints. Or add tolerations in the hosted cluster, such as spec.nodePlacement of its IngressController."})
+	NamesInHostedCluster = declare("NamesInHostedCluster", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Names are below cluster.local, but not names of Services: {hosts}.",
+		Effect: "The DNS server of the hosted cluster answers for cluster.local itself, so its pods do not resolve these names. Logins fail if OAuth or an identity provider has such a name. Nodes resolve them.",
+		Fix:    "Use names that are not below cluster.local."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets type Private for its ingress ({field}), which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
