@@ -132,7 +132,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, withIngress re
 	}
 	var pulledFrom []string
 	if isolated {
-		pulledFrom = neededRegistries(o, registries, own.With(forwarded))
+		pulledFrom = neededRegistries(o, s, registries, own.With(forwarded))
 		needed, cannot := wantedHosts(pulledFrom, own, s)
 		needless := func(h settings.HostPort) bool { return own.Proxied(h.String()) || !slices.Contains(needed, h) }
 		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return needless(u.at) })...)
