@@ -35,6 +35,9 @@ const (
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
+// ofControlPlane are images of the payload that run in the control plane, never on nodes.
+var ofControlPlane = []string{"cluster-policy-controller", "cluster-version-operator", "etcd", "oauth-apiserver", "oauth-server", "openshift-apiserver", "openshift-controller-manager"}
+
 // nodeImages returns the images outside the payload of the release that nodes need. Some may be empty strings.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
@@ -45,7 +48,7 @@ func nodeImages(o objects.Objects) []string {
 	for _, np := range o.NodePools {
 		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
 	}
-	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
+	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation], ofControlPlane...)...)
 }
 
 // pullControlPlaneOperator reports whether nodes may pull the image of the control plane operator.
