@@ -86,6 +86,18 @@ func publishes(at string, port int32) change {
 	}
 }
 
+// greenPool returns a change: a second NodePool boots from another network, and its images are at an address.
+func greenPool(gateway bool) change {
+	return func(o *hcp.Objects) {
+		secondPool(o, false)
+		np := &o.NodePools[1]
+		np.Annotations["hypershift.openshift.io/haproxy-image"] = "10.9.8.7:5000/haproxy:1"
+		if gateway {
+			np.Annotations["hostedcluster.densityops.com/gateway"] = "192.168.200.1"
+		}
+	}
+}
+
 func annotated(key, value string) change { return func(o *hcp.Objects) { settle(o, key, value) } }
 
 func release(image string) change {
@@ -181,15 +193,17 @@ func TestWhatNodesReach(t *testing.T) {
 		"a registry with plain HTTP that is published":              {given: []change{release("http://registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
 		"a registry inside the management cluster":                  {given: []change{release("registry.registry.svc:5000/ocp/release:4.20")}, want: []string{images + "registry.registry.svc:5000", images + "registry.registry.svc:5000"}},
 		"Docker Hub": {given: []change{release("docker.io/ocp/release:4.20")}},
-		"Docker Hub, by its former name, not permitted": {given: []change{release("index.docker.io/ocp/release:4.20"), permitting("*.docker.com", "*.cloudflarestorage.com", "auth.docker.io")}, want: []string{images + "registry-1.docker.io"}},
-		"a registry at an address":                      {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
-		"a proxy, and a registry at an address":         {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
-		"a proxy, and a registry with plain HTTP":       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
-		"a proxy, and allowed-hosts none":               {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
-		"a proxy, and services without dns and proxy":   {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp"), annotated(network.KeyUpstreams, "192.168.100.53")}},
-		"a proxy, and a registry that only edges know":  {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}, want: []string{images + "registry.example.com"}},
-		"a proxy, and a registry that edges publish":    {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}, want: []string{images + "registry.example.com"}},
-		"a proxy, and noProxy has that registry":        {given: []change{proxied(controlPlane + ",registry.example.com"), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}},
+		"Docker Hub, by its former name, not permitted":             {given: []change{release("index.docker.io/ocp/release:4.20"), permitting("*.docker.com", "*.cloudflarestorage.com", "auth.docker.io")}, want: []string{images + "registry-1.docker.io"}},
+		"a registry at an address, of a NodePool with a gateway":    {given: []change{greenPool(true)}},
+		"a registry at an address, of a NodePool without a gateway": {given: []change{greenPool(false)}, want: []string{images + "10.9.8.7:5000"}},
+		"a registry at an address":                                  {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
+		"a proxy, and a registry at an address":                     {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
+		"a proxy, and a registry with plain HTTP":                   {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
+		"a proxy, and allowed-hosts none":                           {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
+		"a proxy, and services without dns and proxy":               {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp"), annotated(network.KeyUpstreams, "192.168.100.53")}},
+		"a proxy, and a registry that only edges know":              {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}, want: []string{images + "registry.example.com"}},
+		"a proxy, and a registry that edges publish":                {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}, want: []string{images + "registry.example.com"}},
+		"a proxy, and noProxy has that registry":                    {given: []change{proxied(controlPlane + ",registry.example.com"), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}},
 
 		"a proxy, and a registry at an address that noProxy has":        {given: []change{proxied(controlPlane + ",10.9.8.0/24"), release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy for HTTP only, and a registry at an address":           {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
