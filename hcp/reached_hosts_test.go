@@ -222,6 +222,7 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and a provider that only edges know":         {given: []change{proxied(controlPlane), openID(keycloak), annotated(network.KeyRecords, "keycloak.corp.example=192.168.100.9")}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and a provider that edges publish":           {given: []change{proxied(controlPlane), openID(keycloak), publishes("keycloak.corp.example:443", 443)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and noProxy has that provider":               {given: []change{proxied(controlPlane + ",keycloak.corp.example"), openID(keycloak), publishes("keycloak.corp.example:443", 443)}},
+		"a proxy, and a provider in allowed-hosts":             {given: []change{proxied(controlPlane), openID(keycloak), annotated(network.KeyAllowedHosts, "auto,keycloak.corp.example")}},
 		"a proxy, and a provider in the ingress":               {given: []change{proxied(controlPlane[:strings.LastIndex(controlPlane, ",")] + ",console-openshift-console.apps.blue.example.com,canary-openshift-ingress-canary.apps.blue.example.com"), openID(apps)}, want: []string{login + "keycloak.apps.blue.example.com"}},
 		"a proxy, and an issuer of OIDC that edges publish":    {given: []change{proxied(controlPlane), oidc(keycloak), publishes("keycloak.corp.example:443", 443)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and imports from a host that edges publish":  {given: []change{proxied(controlPlane), imports("registry.corp.example"), publishes("registry.corp.example:443", 443)}, want: []string{"Info HostUnreachable registry.corp.example"}},
@@ -384,30 +385,4 @@ func TestAdviceForHosts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestHostsBelowTheIngress: the ingress runs on nodes, so they pull no image there. A registry below a name of the ingress, and a host
-// that the user allows, are outside.
-func TestHostsBelowTheIngress(t *testing.T) {
-	g := NewWithT(t)
-	const host = "keycloak.apps.blue.example.com"
-	p, ps := plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), annotated(network.KeyAllowedHosts, "auto,"+host)))
-	g.Expect(resolves(p, host)).To(Equal(p.Networks[0].ServiceVIP), "it takes precedence over *.apps")
-	g.Expect(ps).To(ContainElement(HaveField("Cause", problem.AllowedHostOfIngress)))
-	p, _ = plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), func(o *hcp.Objects) {
-		o.HostedCluster.Spec.Release.Image = "registry.apps.blue.example.com/ocp/release:4.20"
-		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
-	}))
-	g.Expect(resolves(p, "registry.apps.blue.example.com")).To(Equal(p.Networks[0].ServiceVIP))
-}
-
-// TestRedirectsOfARecordedRegistry: nodes reach the hosts that a registry redirects to, also where a record of the user has the registry.
-func TestRedirectsOfARecordedRegistry(t *testing.T) {
-	g := NewWithT(t)
-	p, _ := plan(reaching(t, annotated(network.KeyRecords, "quay.io=192.168.100.7"), func(o *hcp.Objects) {
-		o.HostedCluster.Spec.Release.Image = "quay.io/openshift-release-dev/ocp-release:4.20"
-		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
-	}))
-	g.Expect(resolves(p, "quay.io").String()).To(Equal("192.168.100.7"))
-	g.Expect(resolves(p, "cdn01.quay.io")).To(Equal(p.Networks[0].ServiceVIP))
 }

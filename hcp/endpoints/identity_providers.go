@@ -62,31 +62,13 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		reached = func(at string) bool { return ofHosted(at) || nodes.Located(at) || nodes.Proxied(at) }
 		byLDAP = func(string) bool { return true }
 	}
-	var ps problem.Problems
-	proxied := func(hosts []string, by, uses string, severity problem.Severity) {
-		of := func(at string) bool {
-			return nodes.Isolated() && nodes.Proxied(at) && (ofHosted(at) || nodes.Directly(at))
-		}
-		ps = append(ps, namesThroughProxy(network.Without(hosts, func(at string) bool { return !of(at) }), by, uses, severity)...)
-	}
+	providers := identityProviders(o.HostedCluster)
 	by, logins := "The hosted control plane", "logins with it"
 	if objects.UsesOIDC(o.HostedCluster) {
 		by, logins = "The console", "logins to the console"
 	}
-	var foreign, reachable []string
-	for _, p := range identityProviders(o.HostedCluster) {
-		for _, at := range p.hosts {
-			switch {
-			case !p.ldap || !nodes.Isolated():
-			case ofHosted(at) || nodes.Directly(at):
-				reachable = append(reachable, at)
-			case nodes.Unresolved(at):
-				foreign = append(foreign, at)
-			}
-		}
-		if !p.ldap {
-			proxied(p.hosts, by, "logins with identity provider "+p.name, problem.SeverityWarning)
-		}
+	var ps problem.Problems
+	for _, p := range providers {
 		hosts := network.Without(p.hosts, reached)
 		if p.ldap {
 			hosts = network.Without(p.hosts, byLDAP)
@@ -108,13 +90,25 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		}
 		ps = append(ps, found)
 	}
-	if len(foreign) > 0 && len(reachable) > 0 {
-		args := problem.Args{"hosts": reach.WithoutScheme(foreign), "other": reach.WithoutScheme(reachable)}
-		ps = append(ps, problem.New(problem.LDAPServersApart, problem.Subject{}, args, network.KeyRecords))
+	if nodes.Isolated() {
+		ours := func(at string) bool { return ofHosted(at) || nodes.Directly(at) }
+		own := nodes // Other DNS servers know external hosts, too.
+		own.Endpoints = network.Without(nodes.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginRegistry })
+		proxied := func(at string) bool {
+			return own.Proxied(at) && (ofHosted(at) || own.Recorded(at) || own.Published(at))
+		}
+		for _, p := range network.Without(providers, func(p identityProvider) bool { return p.ldap }) {
+			ps = append(ps, namesThroughProxy(p.hosts, proxied, by, "logins with identity provider "+p.name, problem.SeverityWarning)...)
+		}
+		ps = slices.Concat(ps, namesThroughProxy(importRegistries(c), proxied, by, "imports of ImageStreams", problem.SeverityInfo), ldapApart(providers, ours, nodes.Unresolved))
 	}
-	proxied(importRegistries(c), "The hosted control plane", "imports of ImageStreams", problem.SeverityInfo)
+	return append(ps, importsUnreachable(o, reached)...)
+}
+
+// importsUnreachable returns problems for registries of imports that nodes do not reach.
+func importsUnreachable(o objects.Objects, reached func(at string) bool) (ps problem.Problems) {
 	byCause := map[problem.Cause][]string{}
-	for _, r := range network.Without(importRegistries(c), reached) {
+	for _, r := range network.Without(importRegistries(o.HostedCluster.Spec.Configuration), reached) {
 		cause := problem.ImportsUnreachable
 		switch host := []string{r}; {
 		case !external.AllNamed(host):
@@ -130,12 +124,34 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 	return ps
 }
 
-// namesThroughProxy returns a problem if hosts are not empty: by asks the HTTP proxy of the hosted cluster for them
-// (konnectivity-https-proxy/cmd.go), although edges or the ingress have their names.
-func namesThroughProxy(hosts []string, by, uses string, severity problem.Severity) problem.Problems {
-	names := make([]string, len(hosts))
-	for i, at := range hosts {
-		names[i], _ = reach.HostPort(at)
+// ldapApart returns a problem if nodes reach one LDAP server and edges do not know another. Parameter ours says which ones nodes reach.
+func ldapApart(providers []identityProvider, ours, unknown func(at string) bool) problem.Problems {
+	var hosts, others []string
+	for _, p := range network.Without(providers, func(p identityProvider) bool { return !p.ldap }) {
+		for _, at := range p.hosts {
+			switch {
+			case ours(at):
+				others = append(others, at)
+			case unknown(at):
+				hosts = append(hosts, at)
+			}
+		}
+	}
+	if len(hosts) == 0 || len(others) == 0 {
+		return nil
+	}
+	args := problem.Args{"hosts": reach.WithoutScheme(hosts), "other": reach.WithoutScheme(others)}
+	return problem.Problems{problem.New(problem.LDAPServersApart, problem.Subject{}, args, network.KeyRecords)}
+}
+
+// namesThroughProxy returns a problem about those of hosts that are proxied: by asks the HTTP proxy of the hosted cluster
+// for them (konnectivity-https-proxy/cmd.go), although edges or the ingress have their names.
+func namesThroughProxy(hosts []string, proxied func(at string) bool, by, uses string, severity problem.Severity) problem.Problems {
+	var names []string
+	for _, at := range hosts {
+		if host, _ := reach.HostPort(at); proxied(at) {
+			names = append(names, host)
+		}
 	}
 	if slices.Sort(names); len(names) == 0 {
 		return nil
