@@ -130,7 +130,7 @@ func extras(problems problem.Problems) (clauses []string) {
 	add("the console stays degraded", func(p problem.Problem) bool { return p.Reason == problem.AppsUnreachable })
 	add("logins fail", func(p problem.Problem) bool { return p.Reason == problem.OAuthUnreachable })
 	add("logins with an identity provider fail", func(p problem.Problem) bool {
-		return slices.Contains([]problem.Cause{problem.IdentityProviderUnreachable, problem.IdentityProviderWithoutName, problem.IdentityProviderIsEdge, problem.IdentityProviderInHostedCluster}, p.Cause)
+		return slices.Contains([]problem.Cause{problem.IdentityProviderUnreachable, problem.IdentityProviderWithoutName, problem.IdentityProviderIsEdge, problem.IdentityProviderInHostedCluster, problem.HostsThroughProxy}, p.Cause)
 	})
 	add("VMs have no time server", func(p problem.Problem) bool { return p.Reason == problem.NTPMissing })
 	return clauses

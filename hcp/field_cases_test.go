@@ -45,6 +45,10 @@ func TestImagesOfNodes(t *testing.T) {
 		o.HostedCluster.Spec.Configuration = nil
 	}
 	const image = "other.corp.example/a/b@sha256:1"
+	ofControlPlane := func(o *hcp.Objects) { o.HostedCluster.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image} }
+	throughProxy := func(o *hcp.Objects) { // The static pod for that has the operator's image.
+		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Proxy: &configv1.ProxySpec{HTTPSProxy: "http://192.168.100.8:3128", NoProxy: "other.corp.example"}}
+	}
 	for name, c := range map[string]struct {
 		given []func(*hcp.Objects)
 		host  string
@@ -54,10 +58,13 @@ func TestImagesOfNodes(t *testing.T) {
 		"proxy to the API": {given: []func(*hcp.Objects){func(o *hcp.Objects) {
 			o.NodePools[0].Annotations = map[string]string{"hypershift.openshift.io/haproxy-image": " " + image}
 		}}},
-		"control plane operator, whose image a DaemonSet on nodes has": {given: []func(*hcp.Objects){on("hypershift.openshift.io/control-plane-operator-image", image)}},
-		"release of the control plane, which has that operator":        {given: []func(*hcp.Objects){func(o *hcp.Objects) { o.HostedCluster.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image} }}},
-		"an override":             {given: []func(*hcp.Objects){on("hypershift.openshift.io/image-overrides", "ovn-kubernetes="+image+",cli=quay.io/x")}},
-		"catalogs in the cluster": {given: []func(*hcp.Objects){guest}, host: "registry.redhat.io"},
+		"control plane operator, which runs on no node":         {given: []func(*hcp.Objects){on("hypershift.openshift.io/control-plane-operator-image", image)}, not: true},
+		"release of the control plane, which has that operator": {given: []func(*hcp.Objects){ofControlPlane}, not: true},
+		"control plane operator, and nodes have a proxy":        {given: []func(*hcp.Objects){on("hypershift.openshift.io/control-plane-operator-image", image), throughProxy}},
+		"release of the control plane, and nodes have a proxy":  {given: []func(*hcp.Objects){ofControlPlane, throughProxy}},
+		"an override": {given: []func(*hcp.Objects){on("hypershift.openshift.io/image-overrides", "ovn-kubernetes="+image+",cli=quay.io/x")}},
+		"an override of images in the control plane":   {given: []func(*hcp.Objects){on("hypershift.openshift.io/image-overrides", "cluster-version-operator="+image+",etcd="+image)}, not: true},
+		"catalogs in the cluster":                      {given: []func(*hcp.Objects){guest}, host: "registry.redhat.io"},
 		"catalogs in the cluster, of another registry": {given: []func(*hcp.Objects){guest, on("hypershift.openshift.io/olm-catalogs-is-registry-overrides", "registry.redhat.io=other.corp.example")}},
 		"catalogs in the management cluster":           {host: "registry.redhat.io", not: true},
 		"a catalog's image, in the management cluster": {given: []func(*hcp.Objects){on("hypershift.openshift.io/redhat-operators-catalog-image", image)}, not: true},

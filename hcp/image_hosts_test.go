@@ -179,3 +179,29 @@ func TestRecordsOfDialedHosts(t *testing.T) {
 	_, ps := plan(reaching(t, of, annotated("dns-records", "*.corp.example.net=192.168.100.3"), annotated("allowed-hosts", "none")))
 	NewWithT(t).Expect(ps).To(ContainElement(HaveField("Cause", problem.ImagesFromEdge)))
 }
+
+// TestHostsBelowTheIngress: the ingress runs on nodes, so they pull no image there. A registry below a name of the ingress, and a host
+// that the user allows, are outside.
+func TestHostsBelowTheIngress(t *testing.T) {
+	g := NewWithT(t)
+	const host = "keycloak.apps.blue.example.com"
+	p, ps := plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), annotated(network.KeyAllowedHosts, "auto,"+host)))
+	g.Expect(resolves(p, host)).To(Equal(p.Networks[0].ServiceVIP), "it takes precedence over *.apps")
+	g.Expect(ps).To(ContainElement(HaveField("Cause", problem.AllowedHostOfIngress)))
+	p, _ = plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Release.Image = "registry.apps.blue.example.com/ocp/release:4.20"
+		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
+	}))
+	g.Expect(resolves(p, "registry.apps.blue.example.com")).To(Equal(p.Networks[0].ServiceVIP))
+}
+
+// TestRedirectsOfARecordedRegistry: nodes reach the hosts that a registry redirects to, also where a record of the user has the registry.
+func TestRedirectsOfARecordedRegistry(t *testing.T) {
+	g := NewWithT(t)
+	p, _ := plan(reaching(t, annotated(network.KeyRecords, "quay.io=192.168.100.7"), func(o *hcp.Objects) {
+		o.HostedCluster.Spec.Release.Image = "quay.io/openshift-release-dev/ocp-release:4.20"
+		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
+	}))
+	g.Expect(resolves(p, "quay.io").String()).To(Equal("192.168.100.7"))
+	g.Expect(resolves(p, "cdn01.quay.io")).To(Equal(p.Networks[0].ServiceVIP))
+}

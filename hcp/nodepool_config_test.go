@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -50,6 +51,43 @@ func TestNodePoolConfig(t *testing.T) {
 	}
 }
 
+// TestRefusedCatalogs: nodes become Ready without catalogs of OLM.
+func TestRefusedCatalogs(t *testing.T) {
+	for name, c := range map[string]struct {
+		sources configv1.RegistrySources
+		given   change
+		want    int
+	}{
+		"their registry is not allowed":       {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, guestCatalogs, 1},
+		"their registry is blocked":           {configv1.RegistrySources{BlockedRegistries: []string{"registry.redhat.io"}}, guestCatalogs, 1},
+		"their registry is allowed":           {configv1.RegistrySources{AllowedRegistries: []string{"quay.io", "registry.redhat.io"}}, guestCatalogs, 0},
+		"they run in the management cluster":  {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, func(*hcp.Objects) {}, 0},
+		"they have another registry":          {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, catalogsBy("registry.redhat.io=quay.io"), 0},
+		"the other one has a space before it": {configv1.RegistrySources{AllowedRegistries: []string{"quay.io"}}, catalogsBy("a=b, registry.redhat.io=quay.io"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			o := reaching(t, c.given)
+			o.HostedCluster.Spec.Configuration.Image = &configv1.ImageSpec{RegistrySources: c.sources}
+			_, ps := plan(asCached(t, o))
+			g.Expect(causesOf(ps, problem.CatalogsRefused)).To(HaveLen(c.want))
+			g.Expect(causesOf(ps, problem.RegistriesRefused)).To(BeEmpty())
+		})
+	}
+}
+
+func guestCatalogs(o *hcp.Objects) {
+	o.HostedCluster.Spec.OLMCatalogPlacement = hyperv1.GuestOLMCatalogPlacement
+}
+
+// catalogsBy returns a change: catalogs on nodes come from the registries of an annotation.
+func catalogsBy(overrides string) change {
+	return func(o *hcp.Objects) {
+		guestCatalogs(o)
+		o.HostedCluster.Annotations["hypershift.openshift.io/olm-catalogs-is-registry-overrides"] = overrides
+	}
+}
+
 // TestRefusedRegistries: nodes refuse images whose registry the hosted cluster does not allow, or blocks. The machine config operator
 // never blocks the repository of the release.
 func TestRefusedRegistries(t *testing.T) {
@@ -81,6 +119,7 @@ func TestRefusedRegistries(t *testing.T) {
 	}
 	const parts = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	ofMirror := release("mirror.example.com/ocp/release:4.20")
+	ofPool := func(image string) change { return func(o *hcp.Objects) { o.NodePools[0].Spec.Release.Image = image } }
 	for name, c := range map[string]struct {
 		given []change
 		want  string
@@ -88,8 +127,20 @@ func TestRefusedRegistries(t *testing.T) {
 		"nothing is set":                                                      {[]change{agent}, ""},
 		"the registry of the release is allowed":                              {[]change{allowed("quay.io")}, ""},
 		"its namespace is allowed":                                            {[]change{allowed("quay.io/openshift-release-dev")}, ""},
-		"its repository is allowed":                                           {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, ""},
-		"its tag is allowed":                                                  {[]change{allowed(ofRelease)}, ""},
+		"its repository is allowed":                                           {[]change{allowed("quay.io/openshift-release-dev/ocp-release")}, "quay.io"},
+		"its tag is allowed":                                                  {[]change{allowed(ofRelease)}, "quay.io"},
+		"its repository and that of its parts are allowed":                    {[]change{allowed("quay.io/openshift-release-dev/ocp-release", parts)}, ""},
+		"another repository of its registry is allowed":                       {[]change{allowed("quay.io/mycorp", "registry.redhat.io")}, "quay.io"},
+		"another one of its registry, and a gateway":                          {[]change{allowed("quay.io/mycorp"), annotated("gateway", "192.168.100.1")}, "quay.io"},
+		"another one, and a source with a mirror around it":                   {[]change{mirrored("quay.io/openshift-release-dev"), allowed("quay.io/openshift-release-dev/ocp-release")}, "quay.io"},
+		"the repository of its parts is blocked":                              {[]change{blocked(parts)}, "quay.io"},
+		"the namespace of both is blocked":                                    {[]change{blocked("quay.io/openshift-release-dev")}, ""},
+		"a NodePool has a release of OKD, whose parts are blocked":            {[]change{ofPool("quay.io/okd/scos-release:4.20"), blocked("quay.io/okd/scos-content")}, "quay.io"},
+		"a NodePool has a release of OKD, whose parts are not allowed":        {[]change{ofPool("quay.io/okd/scos-release:4.20"), allowed("quay.io/openshift-release-dev")}, "quay.io"},
+		"the parts are on a registry that is not allowed, and edges allow it": {[]change{ofMirror, mirrored(), allowed("mirror.example.com"), annotated(network.KeyAllowedHosts, "auto,quay.io")}, "quay.io"},
+		"the parts are on a registry that is blocked, and edges allow it":     {[]change{ofMirror, mirrored(), blocked("quay.io"), annotated(network.KeyAllowedHosts, "auto,quay.io")}, "quay.io"},
+		"the parts may be on a registry that is not allowed":                  {[]change{ofMirror, mirrored(), allowed("mirror.example.com")}, "Info quay.io"},
+		"the parts may be on a registry that is blocked, and a gateway":       {[]change{ofMirror, mirrored(), blocked("quay.io"), annotated("gateway", "192.168.100.1")}, "Info quay.io"},
 		"the repository of its parts is allowed":                              {[]change{allowed("quay.io/openshift-release-dev/ocp-v4.0-art-dev")}, ""},
 		"a part of a registry's name is allowed":                              {[]change{allowed("quay.i")}, "quay.io"},
 		"a part of a repository's name":                                       {[]change{allowed("quay.io", corp+"/te"), agent}, corp},
@@ -107,8 +158,9 @@ func TestRefusedRegistries(t *testing.T) {
 		"the parts are blocked, and have a mirror":                            {[]change{ofMirror, mirrored(parts), blocked("quay.io")}, "quay.io"},
 		"the release and its parts have mirrors, and the registry is blocked": {[]change{mirrored("quay.io/openshift-release-dev/ocp-release", parts), blocked("quay.io")}, "quay.io"},
 		"only the parts have a mirror, and the registry is blocked":           {[]change{mirrored(parts), blocked("quay.io")}, ""},
-		"a source that is not allowed has no mirror":                          {[]change{ofMirror, unmirrored("docker.io/library"), allowed("mirror.example.com")}, ""},
-		"the repository of the release is blocked, and has a mirror":          {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release")}, ""},
+		"a source that is not allowed has no mirror":                          {[]change{unmirrored("docker.io/library"), allowed("quay.io")}, ""},
+		"the repository of the release is blocked, and has a mirror":          {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release")}, "quay.io"},
+		"the same, and another registry":                                      {[]change{mirrored("quay.io/openshift-release-dev/ocp-release"), blocked("quay.io/openshift-release-dev/ocp-release", "docker.io")}, ""},
 		"an image of nodes with the registry": {[]change{blocked("quay.io"), func(o *hcp.Objects) {
 			o.HostedCluster.Annotations[hyperv1.KonnectivityAgentImageAnnotation] = "quay.io/team/agent:1"
 		}}, ""},
@@ -125,7 +177,9 @@ func TestRefusedRegistries(t *testing.T) {
 				g.Expect(ps).To(BeEmpty())
 				return
 			}
-			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{c.want}))))
+			want, hint := strings.CutPrefix(c.want, "Info ")
+			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{want}))))
+			g.Expect(ps[0].Severity == problem.SeverityInfo).To(Equal(hint))
 		})
 	}
 }

@@ -86,6 +86,18 @@ func publishes(at string, port int32) change {
 	}
 }
 
+// greenPool returns a change: a second NodePool boots from another network, and its images are at an address.
+func greenPool(gateway bool) change {
+	return func(o *hcp.Objects) {
+		secondPool(o, false)
+		np := &o.NodePools[1]
+		np.Annotations["hypershift.openshift.io/haproxy-image"] = "10.9.8.7:5000/haproxy:1"
+		if gateway {
+			np.Annotations["hostedcluster.densityops.com/gateway"] = "192.168.200.1"
+		}
+	}
+}
+
 func annotated(key, value string) change { return func(o *hcp.Objects) { settle(o, key, value) } }
 
 func release(image string) change {
@@ -181,15 +193,17 @@ func TestWhatNodesReach(t *testing.T) {
 		"a registry with plain HTTP that is published":              {given: []change{release("http://registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}},
 		"a registry inside the management cluster":                  {given: []change{release("registry.registry.svc:5000/ocp/release:4.20")}, want: []string{images + "registry.registry.svc:5000", images + "registry.registry.svc:5000"}},
 		"Docker Hub": {given: []change{release("docker.io/ocp/release:4.20")}},
-		"Docker Hub, by its former name, not permitted": {given: []change{release("index.docker.io/ocp/release:4.20"), permitting("*.docker.com", "*.cloudflarestorage.com", "auth.docker.io")}, want: []string{images + "registry-1.docker.io:443"}},
-		"a registry at an address":                      {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
-		"a proxy, and a registry at an address":         {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
-		"a proxy, and a registry with plain HTTP":       {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
-		"a proxy, and allowed-hosts none":               {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
-		"a proxy, and services without dns and proxy":   {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp"), annotated(network.KeyUpstreams, "192.168.100.53")}},
-		"a proxy, and a registry that only edges know":  {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}, want: []string{images + "registry.example.com"}},
-		"a proxy, and a registry that edges publish":    {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}, want: []string{images + "registry.example.com"}},
-		"a proxy, and noProxy has that registry":        {given: []change{proxied(controlPlane + ",registry.example.com"), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}},
+		"Docker Hub, by its former name, not permitted":             {given: []change{release("index.docker.io/ocp/release:4.20"), permitting("*.docker.com", "*.cloudflarestorage.com", "auth.docker.io")}, want: []string{images + "registry-1.docker.io:443"}},
+		"a registry at an address, of a NodePool with a gateway":    {given: []change{greenPool(true)}},
+		"a registry at an address, of a NodePool without a gateway": {given: []change{greenPool(false)}, want: []string{images + "10.9.8.7:5000"}},
+		"a registry at an address":                                  {given: []change{release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
+		"a proxy, and a registry at an address":                     {given: []change{proxied(controlPlane), release("10.9.8.7:5000/ocp/release:4.20")}},
+		"a proxy, and a registry with plain HTTP":                   {given: []change{proxied(controlPlane), release("http://mirror.example.com/ocp/release:4.20")}},
+		"a proxy, and allowed-hosts none":                           {given: []change{proxied(controlPlane), annotated(network.KeyAllowedHosts, "none")}},
+		"a proxy, and services without dns and proxy":               {given: []change{proxied(controlPlane), annotated("services", "dhcp,ntp"), annotated(network.KeyUpstreams, "192.168.100.53")}},
+		"a proxy, and a registry that only edges know":              {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}, want: []string{images + "registry.example.com"}},
+		"a proxy, and a registry that edges publish":                {given: []change{proxied(controlPlane), release("registry.example.com:5000/ocp/release:4.20"), publishes("registry.example.com:5000", 5000)}, want: []string{images + "registry.example.com"}},
+		"a proxy, and noProxy has that registry":                    {given: []change{proxied(controlPlane + ",registry.example.com"), release("registry.example.com:5000/ocp/release:4.20"), annotated(network.KeyRecords, "registry.example.com=192.168.100.9")}},
 
 		"a proxy, and a registry at an address that noProxy has":        {given: []change{proxied(controlPlane + ",10.9.8.0/24"), release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
 		"a proxy for HTTP only, and a registry at an address":           {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, release("10.9.8.7:5000/ocp/release:4.20")}, want: []string{images + "10.9.8.7:5000"}},
@@ -205,6 +219,15 @@ func TestWhatNodesReach(t *testing.T) {
 		"a proxy, and an identity provider":                    {given: []change{proxied(controlPlane), openID(keycloak)}},
 		"a proxy, and an identity provider that noProxy has":   {given: []change{proxied(controlPlane + ",.corp.example"), openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
+		"a proxy, and a provider that only edges know":         {given: []change{proxied(controlPlane), openID(keycloak), annotated(network.KeyRecords, "keycloak.corp.example=192.168.100.9")}, want: []string{login + "keycloak.corp.example"}},
+		"a proxy, and a provider that edges publish":           {given: []change{proxied(controlPlane), openID(keycloak), publishes("keycloak.corp.example:443", 443)}, want: []string{login + "keycloak.corp.example"}},
+		"a proxy, and noProxy has that provider":               {given: []change{proxied(controlPlane + ",keycloak.corp.example"), openID(keycloak), publishes("keycloak.corp.example:443", 443)}},
+		"a proxy, and a provider in allowed-hosts":             {given: []change{proxied(controlPlane), openID(keycloak), annotated(network.KeyAllowedHosts, "auto,keycloak.corp.example")}},
+		"a proxy, and a provider in the ingress":               {given: []change{proxied(controlPlane[:strings.LastIndex(controlPlane, ",")] + ",console-openshift-console.apps.blue.example.com,canary-openshift-ingress-canary.apps.blue.example.com"), openID(apps)}, want: []string{login + "keycloak.apps.blue.example.com"}},
+		"a proxy, and an issuer of OIDC that edges publish":    {given: []change{proxied(controlPlane), oidc(keycloak), publishes("keycloak.corp.example:443", 443)}, want: []string{login + "keycloak.corp.example"}},
+		"a proxy, and imports from a host that edges publish":  {given: []change{proxied(controlPlane), imports("registry.corp.example"), publishes("registry.corp.example:443", 443)}, want: []string{"Info HostUnreachable registry.corp.example"}},
+		"a proxy, and LDAP that edges know":                    {given: []change{proxied(controlPlane), ldap("ldaps://ldap.corp.example"), annotated(network.KeyRecords, "ldap.corp.example=192.168.100.9")}},
+		"a proxy, a gateway, and a provider that edges know":   {given: []change{proxied(controlPlane), openID(keycloak), annotated(network.KeyRecords, "keycloak.corp.example=192.168.100.9"), annotated("gateway", "192.168.100.1")}},
 		"a proxy for HTTP only, and an identity provider":      {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and LDAP at an address, which uses no proxy": {given: []change{proxied(controlPlane), ldap("ldaps://10.20.0.5")}, want: []string{login + "10.20.0.5:636"}},
 	})
@@ -254,22 +277,25 @@ func TestIngressThroughProxy(t *testing.T) {
 	ingress := func(of configv1.IngressSpec) change {
 		return func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Ingress = &of }
 	}
+	custom := configv1.IngressSpec{ComponentRoutes: []configv1.ComponentRouteSpec{{Namespace: "openshift-console", Name: "console", Hostname: "Console.corp.example"}}}
 	for name, c := range map[string]struct {
 		given                  []change
 		oauth, ingress, lacked string
 	}{
-		"no noProxy":                     {[]change{proxied("")}, oauth, canary + ", " + console, ".apps.blue.example.com"},
-		"noProxy has the control plane":  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, "", canary + ", " + console, ".apps.blue.example.com"},
-		"noProxy has the console, too":   {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com," + console)}, "", canary, ".apps.blue.example.com"},
-		"noProxy has all":                {[]change{proxied(controlPlane)}, "", "", ""},
-		"noProxy has *.apps":             {[]change{proxied(".apps.blue.example.com")}, oauth, "", ""},
-		"names below .local":             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local", "", ""},
-		"the ingress has another domain": {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "Two.example.com"})}, "", "canary-openshift-ingress-canary.two.example.com, console-openshift-console.one.example.com", ".two.example.com, .one.example.com"},
-		"OIDC":                           {[]change{proxied(""), oidc("https://192.168.100.9")}, "", canary + ", " + console, ".apps.blue.example.com"},
-		"no console":                     {[]change{proxied(""), withoutConsole}, "", canary, ".apps.blue.example.com"},
-		"no ingress":                     {[]change{proxied(""), withoutIngress}, "", "", ""},
-		"no domain":                      {[]change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }}, oauth, "", ""},
-		"a gateway":                      {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, "", "", ""},
+		"no noProxy":                                     {[]change{proxied("")}, oauth, canary + ", " + console, ".apps.blue.example.com"},
+		"noProxy has the control plane":                  {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com")}, "", canary + ", " + console, ".apps.blue.example.com"},
+		"noProxy has the console, too":                   {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com," + console)}, "", canary, ".apps.blue.example.com"},
+		"noProxy has all":                                {[]change{proxied(controlPlane)}, "", "", ""},
+		"noProxy has *.apps":                             {[]change{proxied(".apps.blue.example.com")}, oauth, "", ""},
+		"names below .local":                             {[]change{proxied(".apps.blue.example.com"), local}, "oauth.corp.local", "", ""},
+		"the ingress has another domain":                 {[]change{proxied(controlPlane), ingress(configv1.IngressSpec{Domain: "one.example.com", AppsDomain: "Two.example.com"})}, "", "canary-openshift-ingress-canary.two.example.com, console-openshift-console.one.example.com", ".two.example.com, .one.example.com"},
+		"the console has a host of its own":              {[]change{proxied(controlPlane), ingress(custom)}, "", "console.corp.example", "console.corp.example"},
+		"noProxy has that host, but not the default one": {[]change{proxied("api.blue.example.com,.apps.mgmt.example.com,console.corp.example," + canary), ingress(custom)}, "", "", ""},
+		"OIDC":       {[]change{proxied(""), oidc("https://192.168.100.9")}, "", canary + ", " + console, ".apps.blue.example.com"},
+		"no console": {[]change{proxied(""), withoutConsole}, "", canary, ".apps.blue.example.com"},
+		"no ingress": {[]change{proxied(""), withoutIngress}, "", "", ""},
+		"no domain":  {[]change{proxied(""), func(o *hcp.Objects) { o.HostedCluster.Spec.DNS.BaseDomain = "" }}, oauth, "", ""},
+		"a gateway":  {[]change{proxied(""), annotated("gateway", "192.168.100.1")}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -363,30 +389,4 @@ func TestAdviceForHosts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestHostsBelowTheIngress: the ingress runs on nodes, so they pull no image there. A registry below a name of the ingress, and a host
-// that the user allows, are outside.
-func TestHostsBelowTheIngress(t *testing.T) {
-	g := NewWithT(t)
-	const host = "keycloak.apps.blue.example.com"
-	p, ps := plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), annotated(network.KeyAllowedHosts, "auto,"+host)))
-	g.Expect(resolves(p, host)).To(Equal(p.Networks[0].ServiceVIP), "it takes precedence over *.apps")
-	g.Expect(ps).To(ContainElement(HaveField("Cause", problem.AllowedHostOfIngress)))
-	p, _ = plan(reaching(t, annotated(network.KeyAppsAddress, "192.168.100.6"), func(o *hcp.Objects) {
-		o.HostedCluster.Spec.Release.Image = "registry.apps.blue.example.com/ocp/release:4.20"
-		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
-	}))
-	g.Expect(resolves(p, "registry.apps.blue.example.com")).To(Equal(p.Networks[0].ServiceVIP))
-}
-
-// TestRedirectsOfARecordedRegistry: nodes reach the hosts that a registry redirects to, also where a record of the user has the registry.
-func TestRedirectsOfARecordedRegistry(t *testing.T) {
-	g := NewWithT(t)
-	p, _ := plan(reaching(t, annotated(network.KeyRecords, "quay.io=192.168.100.7"), func(o *hcp.Objects) {
-		o.HostedCluster.Spec.Release.Image = "quay.io/openshift-release-dev/ocp-release:4.20"
-		o.NodePools[0].Spec.Release.Image = o.HostedCluster.Spec.Release.Image
-	}))
-	g.Expect(resolves(p, "quay.io").String()).To(Equal("192.168.100.7"))
-	g.Expect(resolves(p, "cdn01.quay.io")).To(Equal(p.Networks[0].ServiceVIP))
 }

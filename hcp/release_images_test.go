@@ -35,6 +35,13 @@ func sources(all ...string) change {
 	}
 }
 
+// twoMirrors returns a change: the images of OpenShift have two mirrors.
+func twoMirrors(mirrors ...string) change {
+	return func(o *hcp.Objects) {
+		o.HostedCluster.Spec.ImageContentSources = []hyperv1.ImageContentSource{{Source: ofImages, Mirrors: mirrors}}
+	}
+}
+
 // controlPlaneRelease returns a change: the control plane runs another release than nodes.
 func controlPlaneRelease(image string) change {
 	return func(o *hcp.Objects) { o.HostedCluster.Spec.ControlPlaneRelease = &hyperv1.Release{Image: image} }
@@ -101,28 +108,37 @@ func TestImagesOnMirrors(t *testing.T) {
 	catalogs := func(o *hcp.Objects) { o.HostedCluster.Spec.OLMCatalogPlacement = hyperv1.GuestOLMCatalogPlacement }
 	const digest = "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	report(t, map[string]reachCase{
-		"both are mirrored":                     {given: []change{vlan, none, both}},
-		"only the images are mirrored":          {given: []change{vlan, none, sources(ofImages + "=" + host + "/i")}},
-		"the release has a digest":              {given: []change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = ofReleases + digest }}},
-		"only releases are mirrored":            {[]change{vlan, none, sources(ofReleases + "=" + host + "/r")}, []string{quay}},
-		"the mirror is not reached":             {[]change{none, both}, []string{quay + ", " + host, images + "quay.io, " + host}},
-		"the longer source has another mirror":  {[]change{vlan, none, sources("quay.io="+host, ofImages+"=a.example.com/i")}, []string{images + "a.example.com, " + strings.TrimPrefix(quay, images)}},
-		"a mirror at an address of the network": {given: []change{none, sources(ofImages + "=192.168.100.9:5000/i")}},
-		"quay.io is not permitted":              {[]change{permitting(host), both}, []string{"Info ImagesUnreachable " + host}},
-		"edges serve no connections":            {given: []change{annotated("services", "dhcp,dns,ntp"), vlan, both}},
-		"another image of quay.io":              {[]change{vlan, none, both, agent("quay.io/team/agent" + digest)}, []string{quay}},
-		"another image of quay.io, mirrored":    {given: []change{vlan, none, sources("quay.io/team="+host+"/t", ofImages+"="+host+"/i"), agent("quay.io/team/agent" + digest)}},
-		"another image of quay.io, with a tag":  {[]change{vlan, none, sources("quay.io/team="+host+"/t", ofImages+"="+host+"/i"), agent("quay.io/team/agent:1")}, []string{quay}},
-		"another release of quay.io, unknown":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/team/release:4.20" }}, []string{quay}},
-		"quay.io is a mirror, too":              {[]change{vlan, none, sources(ofImages+"="+host+"/i", "registry.redhat.io/ubi9=quay.io/team/ubi9")}, []string{quay}},
+		"both are mirrored":                           {given: []change{vlan, none, both}},
+		"only the images are mirrored":                {given: []change{vlan, none, sources(ofImages + "=" + host + "/i")}},
+		"the release has a digest":                    {given: []change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = ofReleases + digest }}},
+		"only releases are mirrored":                  {[]change{vlan, none, sources(ofReleases + "=" + host + "/r")}, []string{quay}},
+		"the mirror is not reached":                   {[]change{none, both}, []string{quay + ", " + host, images + "quay.io, " + host}},
+		"one mirror of two is not reached":            {given: []change{vlan, none, twoMirrors("gone.corp.example/i", host+"/i")}},
+		"one of two is inside the management cluster": {given: []change{vlan, none, twoMirrors("registry.ci.svc:5000/i", host+"/i")}},
+		"one of two is at an address elsewhere":       {given: []change{vlan, none, twoMirrors("10.5.5.5:5000/i", host+"/i")}},
+		"none of two is reached":                      {[]change{twoMirrors("registry.ci.svc:5000/i", "10.5.5.5:5000/i")}, []string{images + "10.5.5.5:5000", images + "registry.ci.svc:5000"}},
+		"none of two, and the source is allowed":      {given: []change{twoMirrors("registry.ci.svc:5000/i", "10.5.5.5:5000/i"), annotated(network.KeyAllowedHosts, "auto,quay.io")}},
+		"the longer source has another mirror":        {[]change{vlan, none, sources("quay.io="+host, ofImages+"=a.example.com/i")}, []string{images + "a.example.com, " + strings.TrimPrefix(quay, images)}},
+		"a mirror at an address of the network":       {given: []change{none, sources(ofImages + "=192.168.100.9:5000/i")}},
+		"quay.io is not permitted":                    {[]change{permitting(host), both}, []string{"Info ImagesUnreachable " + host}},
+		"edges serve no connections":                  {given: []change{annotated("services", "dhcp,dns,ntp"), vlan, both}},
+		"another image of quay.io":                    {[]change{vlan, none, both, agent("quay.io/team/agent" + digest)}, []string{quay}},
+		"another image of quay.io, mirrored":          {given: []change{vlan, none, sources("quay.io/team="+host+"/t", ofImages+"="+host+"/i"), agent("quay.io/team/agent" + digest)}},
+		"another image of quay.io, with a tag":        {[]change{vlan, none, sources("quay.io/team="+host+"/t", ofImages+"="+host+"/i"), agent("quay.io/team/agent:1")}, []string{quay}},
+		"another release of quay.io, unknown":         {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/team/release:4.20" }}, []string{quay}},
+		"quay.io is a mirror, too":                    {[]change{vlan, none, sources(ofImages+"="+host+"/i", "registry.redhat.io/ubi9=quay.io/team/ubi9")}, []string{quay}},
 		"OKD, mirrored": {given: []change{vlan, none, sources("quay.io/okd/scos-content=" + host + "/i"), func(o *hcp.Objects) {
 			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/okd/scos-release:4.20", "quay.io/okd/scos-release:4.20"
+		}}},
+		"OKD on Fedora, mirrored": {given: []change{vlan, none, sources("quay.io/openshift/okd-content=" + host + "/i"), func(o *hcp.Objects) {
+			o.HostedCluster.Spec.Release.Image, o.NodePools[0].Spec.Release.Image = "quay.io/openshift/okd:4.15", "quay.io/openshift/okd:4.15"
 		}}},
 		"OKD, and only OpenShift is mirrored":   {[]change{vlan, none, both, func(o *hcp.Objects) { o.HostedCluster.Spec.Release.Image = "quay.io/okd/scos-release:4.20" }}, []string{quay}},
 		"a release of the control plane":        {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + ":4.21")}},
 		"the same with a digest":                {given: []change{vlan, none, both, controlPlaneRelease(ofReleases + digest)}},
 		"the same, and no mirror of its images": {[]change{vlan, none, sources(ofReleases + "=" + host + "/r"), controlPlaneRelease(ofReleases + ":4.21")}, []string{quay}},
-		"the same on another registry":          {[]change{vlan, none, both, controlPlaneRelease("other.example.com/release:4.21")}, []string{images + "other.example.com"}},
+		"the same on another registry":          {given: []change{vlan, none, both, controlPlaneRelease("other.example.com/release:4.21")}},
+		"the same, and nodes have a proxy":      {[]change{vlan, none, both, proxied(controlPlane + ",other.example.com," + host), controlPlaneRelease("other.example.com/release:4.21")}, []string{images + "other.example.com"}},
 		"allowed-hosts auto, and both mirrored": {given: []change{vlan, both}},
 		"catalogs on nodes":                     {[]change{vlan, none, both, catalogs}, []string{"Warning HostUnreachable registry.redhat.io"}},
 		"catalogs on nodes, from the mirror": {given: []change{vlan, none, both, catalogs, func(o *hcp.Objects) {

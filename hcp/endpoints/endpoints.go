@@ -4,6 +4,7 @@
 package endpoints
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, last network.P
 		r.Balanced = services.Balanced(o.Services, in)
 	}
 	slices.Sort(r.Waiting)
-	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), limitations(o, in, r.Endpoints), issuersOnNetwork(o.HostedCluster, own), throughProxy(o.HostedCluster, in, r.Endpoints, nodeAPI))
+	r.Problems = slices.Concat(r.Problems, recordProblems(s.Records, r.Endpoints), belowClusterLocal(o.HostedCluster, in, s.Records, r.Endpoints), limitations(o, in, r.Endpoints), issuersOnNetwork(o.HostedCluster, own), throughProxy(o.HostedCluster, in, r.Endpoints, nodeAPI))
 	return r
 }
 
@@ -134,6 +135,50 @@ func recordProblems(records []network.Record, endpoints []network.Endpoint) prob
 		}
 	}
 	return problems
+}
+
+// belowClusterLocal returns problems for names below cluster.local that are no Services. The DNS server of the hosted
+// cluster answers for this zone itself. Pods dial OAuth and identity providers, so logins fail. Nodes resolve other names.
+func belowClusterLocal(hc *hyperv1.HostedCluster, in network.Request, records []network.Record, endpoints []network.Endpoint) (ps problem.Problems) {
+	const zone = ".cluster.local"
+	dialed, others := map[string]bool{}, map[string]bool{}
+	add := func(to map[string]bool, name string) {
+		if name = strings.ToLower(name); strings.HasSuffix(name, zone) && !strings.HasSuffix(name, ".svc"+zone) {
+			to[name] = true
+		}
+	}
+	for _, e := range endpoints {
+		for _, host := range e.Hosts {
+			switch {
+			case network.PublishedAt(e.Name).Service == network.OAuthService:
+				add(dialed, host)
+			case e.Origin == network.OriginService:
+				add(others, host)
+			}
+		}
+	}
+	for _, p := range identityProviders(hc) {
+		for _, at := range p.hosts {
+			host, _ := reach.HostPort(at)
+			add(dialed, host)
+		}
+	}
+	for _, r := range records {
+		add(others, r.Name)
+	}
+	report := func(names map[string]bool, severity problem.Severity) {
+		if len(names) > 0 && reach.HasPrimary(in) {
+			p := problem.New(problem.NamesInHostedCluster, problem.Subject{}, problem.Args{"hosts": slices.Sorted(maps.Keys(names))})
+			p.Severity = severity
+			ps = append(ps, p)
+		}
+	}
+	for name := range dialed {
+		delete(others, name)
+	}
+	report(dialed, problem.SeverityWarning)
+	report(others, problem.SeverityInfo)
+	return ps
 }
 
 // reachOf returns what nodes of hc reach: the endpoints and names in own, the hosts in records, and what the hosted

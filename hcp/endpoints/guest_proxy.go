@@ -95,17 +95,27 @@ func throughProxy(hc *hyperv1.HostedCluster, in network.Request, endpoints []net
 			hosts = append(hosts, host)
 		}
 	}
-	check := func(by hyperv1.OptionalCapability, name, domain string) {
-		if host := strings.ToLower(name + "." + domain); domain != "" && objects.Enabled(hc, by) && pods.Proxied(host) {
-			checked, domains = append(checked, host), append(domains, strings.ToLower("."+domain))
+	check := func(by hyperv1.OptionalCapability, name, custom, domain string) {
+		host, exempt := strings.ToLower(name+"."+domain), strings.ToLower("."+domain)
+		if custom != "" {
+			host, exempt = strings.ToLower(custom), strings.ToLower(custom)
+		}
+		if (domain != "" || custom != "") && objects.Enabled(hc, by) && pods.Proxied(host) {
+			checked, domains = append(checked, host), append(domains, exempt)
 		}
 	}
 	domain := ingress.Domain(hc)
-	check(hyperv1.IngressCapability, "canary-openshift-ingress-canary", domain)
+	check(hyperv1.IngressCapability, "canary-openshift-ingress-canary", "", domain)
+	var console string // Its operator checks a custom host instead of the default one (pkg/console/controllers/healthcheck).
 	if c.Ingress != nil {
 		domain = cmp.Or(c.Ingress.Domain, domain)
+		for _, r := range c.Ingress.ComponentRoutes {
+			if r.Namespace == "openshift-console" && r.Name == "console" {
+				console = string(r.Hostname)
+			}
+		}
 	}
-	check(hyperv1.ConsoleCapability, "console-openshift-console", domain)
+	check(hyperv1.ConsoleCapability, "console-openshift-console", console, domain)
 	add := func(cause problem.Cause, hosts []string, args problem.Args) {
 		if slices.Sort(hosts); len(hosts) > 0 {
 			args["hosts"] = slices.Compact(hosts)

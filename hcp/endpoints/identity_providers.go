@@ -7,7 +7,8 @@
 //	OAuth, with HTTP        the OAuth server         the hosted cluster                       yes
 //	  the same, of a cloud  the OAuth server itself, except for OpenID, not from the nodes
 //	OAuth, with LDAP        the OAuth server         the hosted cluster, if it knows it.      no
-//	                                                 Else it is not dialed from the nodes
+//	                                                 Else the OAuth server dials all LDAP
+//	                                                 servers itself (resolver.go, markFailure)
 //	OIDC                    the console, on nodes    the hosted cluster                       yes
 //	  the same              the hosted API server    the management cluster, not from nodes   no
 //	imports                 OpenShift's API server   the hosted cluster                       yes
@@ -16,6 +17,7 @@ package endpoints
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/netip"
 	"net/url"
@@ -60,8 +62,13 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		reached = func(at string) bool { return ofHosted(at) || nodes.Located(at) || nodes.Proxied(at) }
 		byLDAP = func(string) bool { return true }
 	}
+	providers := identityProviders(o.HostedCluster)
+	by, logins := "The hosted control plane", "logins with it"
+	if objects.UsesOIDC(o.HostedCluster) {
+		by, logins = "The console", "logins to the console"
+	}
 	var ps problem.Problems
-	for _, p := range identityProviders(o.HostedCluster) {
+	for _, p := range providers {
 		hosts := network.Without(p.hosts, reached)
 		if p.ldap {
 			hosts = network.Without(p.hosts, byLDAP)
@@ -73,18 +80,32 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		if !external.AllNamed(hosts) {
 			cause = problem.IdentityProviderWithoutName
 		}
-		args := problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts), "by": {"The hosted control plane"}, "logins": {"logins with it"}}
-		if objects.UsesOIDC(o.HostedCluster) {
-			args["by"], args["logins"] = problem.Values{"The console"}, problem.Values{"logins to the console"}
-		}
+		args := problem.Args{"provider": {p.name}, "hosts": reach.WithoutScheme(hosts), "by": {by}, "logins": {logins}}
 		found := problem.New(cause, problem.Subject{}, args, network.KeyAllowedHosts)
 		if nodes.AsksNetwork() && !slices.ContainsFunc(hosts, reach.IsAddress) {
 			found.Severity = problem.SeverityInfo
 		}
 		ps = append(ps, found)
 	}
+	if nodes.Isolated() {
+		ours := func(at string) bool { return ofHosted(at) || nodes.Directly(at) }
+		own := nodes // Other DNS servers know external hosts, too.
+		own.Endpoints = network.Without(nodes.Endpoints, func(e network.Endpoint) bool { return e.Origin == network.OriginRegistry })
+		proxied := func(at string) bool {
+			return own.Proxied(at) && (ofHosted(at) || own.Recorded(at) || own.Published(at))
+		}
+		for _, p := range network.Without(providers, func(p identityProvider) bool { return p.ldap }) {
+			ps = append(ps, namesThroughProxy(p.hosts, proxied, by, "logins with identity provider "+p.name, problem.SeverityWarning)...)
+		}
+		ps = slices.Concat(ps, namesThroughProxy(importRegistries(c), proxied, by, "imports of ImageStreams", problem.SeverityInfo), ldapApart(providers, ours, nodes.Unresolved))
+	}
+	return append(ps, importsUnreachable(o, reached)...)
+}
+
+// importsUnreachable returns problems for registries of imports that nodes do not reach.
+func importsUnreachable(o objects.Objects, reached func(at string) bool) (ps problem.Problems) {
 	byCause := map[problem.Cause][]string{}
-	for _, r := range network.Without(importRegistries(c), reached) {
+	for _, r := range network.Without(importRegistries(o.HostedCluster.Spec.Configuration), reached) {
 		cause := problem.ImportsUnreachable
 		if !external.AllNamed([]string{r}) {
 			cause = problem.ImportsWithoutName
@@ -95,6 +116,43 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		ps = append(ps, problem.New(cause, problem.Subject{}, problem.Args{"hosts": byCause[cause]}, network.KeyAllowedHosts))
 	}
 	return ps
+}
+
+// ldapApart returns a problem if nodes reach one LDAP server and edges do not know another. Parameter ours says which ones nodes reach.
+func ldapApart(providers []identityProvider, ours, unknown func(at string) bool) problem.Problems {
+	var hosts, others []string
+	for _, p := range network.Without(providers, func(p identityProvider) bool { return !p.ldap }) {
+		for _, at := range p.hosts {
+			switch {
+			case ours(at):
+				others = append(others, at)
+			case unknown(at):
+				hosts = append(hosts, at)
+			}
+		}
+	}
+	if len(hosts) == 0 || len(others) == 0 {
+		return nil
+	}
+	args := problem.Args{"hosts": reach.WithoutScheme(hosts), "other": reach.WithoutScheme(others)}
+	return problem.Problems{problem.New(problem.LDAPServersApart, problem.Subject{}, args, network.KeyRecords)}
+}
+
+// namesThroughProxy returns a problem about those of hosts that are proxied: by asks the HTTP proxy of the hosted cluster
+// for them (konnectivity-https-proxy/cmd.go), although edges or the ingress have their names.
+func namesThroughProxy(hosts []string, proxied func(at string) bool, by, uses string, severity problem.Severity) problem.Problems {
+	var names []string
+	for _, at := range hosts {
+		if host, _ := reach.HostPort(at); proxied(at) {
+			names = append(names, host)
+		}
+	}
+	if slices.Sort(names); len(names) == 0 {
+		return nil
+	}
+	p := problem.New(problem.HostsThroughProxy, problem.Subject{}, problem.Args{"hosts": slices.Compact(names), "by": {by}, "uses": {uses}}, "spec.configuration.proxy.noProxy")
+	p.Severity = severity
+	return problem.Problems{p}
 }
 
 // issuersOnNetwork returns a problem for each OIDC provider at an address of a network without a gateway, which may be that of
@@ -197,10 +255,30 @@ func identityProviders(hc *hyperv1.HostedCluster) []identityProvider {
 			continue
 		}
 		// The control plane operator finds OpenID providers through the nodes (discoverOpenIDURLs in v2/oauth/idp_convert.go).
-		byItself := func(at string) bool { return p.OpenID == nil && ofCloud(at) }
-		out = append(out, identityProvider{name: p.Name, hosts: network.Without(dialedByOAuth(p.IdentityProviderConfig), byItself)})
+		hosts, found := dialedByOAuth(p.IdentityProviderConfig), p.OpenID != nil
+		if urls, challenged, ok := overrideOf(hc, p.Name); ok && p.OpenID != nil {
+			hosts, found = urls, !challenged
+		}
+		out = append(out, identityProvider{name: p.Name, hosts: network.Without(hosts, func(at string) bool { return !found && ofCloud(at) })})
 	}
 	return out
+}
+
+// overrideOf returns what an annotation of hc sets for OpenID provider name: the hosts for tokens and users, which are
+// then dialed instead of those of the issuer. challenged is true if it sets challenge, too. Then the control plane
+// operator itself dials none (convertOpenIDIDP in v2/oauth/idp_convert.go). ok is false without a valid annotation.
+func overrideOf(hc *hyperv1.HostedCluster, name string) (hosts []string, challenged, ok bool) {
+	var of struct {
+		URLs      struct{ Token, UserInfo string }
+		Challenge *bool
+	}
+	text, ok := hc.Annotations[hyperv1.IdentityProviderOverridesAnnotationPrefix+name]
+	if !ok || json.Unmarshal([]byte(text), &of) != nil {
+		return nil, false, false
+	}
+	hosts = append(hostsOf(of.URLs.Token), hostsOf(of.URLs.UserInfo)...)
+	slices.Sort(hosts)
+	return slices.Compact(hosts), of.Challenge != nil, true
 }
 
 // dialedByOAuth returns the hosts that the OAuth server dials for p over HTTP. The user's browser may dial other hosts.

@@ -17,7 +17,7 @@ import (
 // limitations returns the problems of this file, with those of refused images and HTTP proxies. *.apps and external
 // hosts have files of their own.
 func limitations(o objects.Objects, in network.Request, endpoints []network.Endpoint) problem.Problems {
-	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), external.RefusedImages(o, in), proxyInvalid(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
+	return slices.Concat(oauth(in, endpoints), timeServers(in), ipv6(o, in), unreadConfig(o, in), external.RefusedImages(o, in, reach.Set{Endpoints: endpoints}), proxyInvalid(o.HostedCluster), hostedProxy(o.HostedCluster, in, endpoints))
 }
 
 // oauth returns a problem if OAuth is published at an IP address and the network has a

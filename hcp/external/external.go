@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/cldmnky/oooi/hcp/imageref"
@@ -129,7 +130,7 @@ func Of(o objects.Objects, in network.Request, s settings.Values, withIngress re
 	}
 	var pulledFrom []string
 	if isolated {
-		pulledFrom = neededRegistries(o, registries, own.With(forwarded))
+		pulledFrom = neededRegistries(ofIsolated(o, in), s, registries, own.With(forwarded))
 		needed, cannot := wantedHosts(pulledFrom, own, s)
 		needless := func(h settings.HostPort) bool { return own.Proxied(h.String()) || !slices.Contains(needed, h) }
 		cannot = append(cannot, network.Without(refused, func(u unreachable) bool { return needless(u.at) })...)
@@ -147,6 +148,23 @@ func Of(o objects.Objects, in network.Request, s settings.Values, withIngress re
 			problem.Args{"count": {strconv.Itoa(left)}, "most": {strconv.Itoa(maxRegistries)}}, "spec.imageContentSources"))
 	}
 	return forwarded, slices.Concat(ps, inside, problems, behindIngress(o, in, pulledFrom, forwarded), allowedInside(s, own, withIngress), namesUnresolved(o, withIngress.With(forwarded)))
+}
+
+// ofIsolated returns o without the NodePools that boot from other networks than those without a gateway.
+func ofIsolated(o objects.Objects, in network.Request) objects.Objects {
+	all, pools := false, map[string]bool{}
+	for _, s := range in.Networks {
+		if reach.IsIsolated(s) {
+			all = all || len(s.NodePools) == 0
+			for _, name := range s.NodePools {
+				pools[name] = true
+			}
+		}
+	}
+	if !all {
+		o.NodePools = network.Without(o.NodePools, func(np hyperv1.NodePool) bool { return !pools[np.Name] })
+	}
+	return o
 }
 
 // allowedInside returns problems for hosts in annotation allowed-hosts that are published as endpoints, or that are

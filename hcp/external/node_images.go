@@ -7,20 +7,14 @@
 //	proxy to the API, a static pod   annotation haproxy-image on the NodePool      nodepool_controller.go, resolveHAProxyImage
 //	  the same, with an HTTPS proxy  annotation control-plane-operator-image,      support/util, GetControlPlaneOperatorImage
 //	                                 or named by the release of the control plane
-//	syncer of pull secrets           the same. A DaemonSet since 0.1.80, before    hostedclusterconfigoperator, globalps/globalps.go
-//	                                 only with an additional pull secret
 //	any of the payload               annotation image-overrides                    control-plane-operator/main.go
 //	catalogs of OLM in the cluster   spec.olmCatalogPlacement: guest               support/catalogs/images.go
 //
 // The catalog-image annotations count only where catalogs run in the management cluster.
-//
-// This file also decides which images nodes refuse.
 
 package external
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -41,14 +35,26 @@ const (
 	catalogRegistriesAnnotation = "hypershift.openshift.io/olm-catalogs-is-registry-overrides"
 )
 
+// ofControlPlane are images of the payload that run in the control plane, never on nodes.
+var ofControlPlane = []string{"cluster-policy-controller", "cluster-version-operator", "etcd", "oauth-apiserver", "oauth-server", "openshift-apiserver", "openshift-controller-manager"}
+
 // nodeImages returns the images outside the payload of the release that nodes need. Some may be empty strings.
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
-	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation], hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation]}
+	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation]}
+	if pullControlPlaneOperator(hc) {
+		images = append(images, hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation])
+	}
 	for _, np := range o.NodePools {
 		images = append(images, strings.TrimSpace(np.Annotations[haproxyImageAnnotation]))
 	}
-	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation])...)
+	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation], ofControlPlane...)...)
+}
+
+// pullControlPlaneOperator reports whether nodes may pull the image of the control plane operator.
+func pullControlPlaneOperator(hc *hyperv1.HostedCluster) bool {
+	c := hc.Spec.Configuration
+	return c != nil && c.Proxy != nil && c.Proxy.HTTPSProxy != ""
 }
 
 // catalogs returns an image of the catalogs that run on nodes, or "". Nodes become Ready without them.
@@ -58,8 +64,9 @@ func catalogs(hc *hyperv1.HostedCluster) string {
 		return ""
 	}
 	for entry := range strings.SplitSeq(hc.Annotations[catalogRegistriesAnnotation], ",") {
-		if of, by, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
-			return cmp.Or(by, catalogRegistry)
+		// HyperShift does not trim spaces (ConvertImageRegistryOverrideStringToMap in support/util/util.go).
+		if of, by, ok := strings.Cut(entry, "="); ok && by != "" && (of == catalogRegistry || catalogRegistry == of+"/redhat") {
+			return by
 		}
 	}
 	return catalogRegistry
@@ -72,54 +79,4 @@ func catalogsUnreachable(hc *hyperv1.HostedCluster, all reach.Set) problem.Probl
 		return nil
 	}
 	return problem.Problems{problem.New(problem.CatalogsUnreachable, problem.Subject{}, problem.Args{"hosts": reach.WithoutScheme([]string{at})}, "spec.olmCatalogPlacement", network.KeyAllowedHosts)}
-}
-
-// RefusedImages returns a problem if the nodes' policy refuses images that they need, on any network: OpenShift's
-// machine-config-operator makes policy.json from registrySources (getValidBlockedAndAllowedRegistries). The policy
-// sees the name of an image's source, even if a mirror provides the image.
-func RefusedImages(o objects.Objects, in network.Request) problem.Problems {
-	c := o.HostedCluster.Spec.Configuration
-	if c == nil || c.Image == nil || !reach.HasPrimary(in) {
-		return nil
-	}
-	var hosts []string
-	refuse := func(image string, refused bool) {
-		if image != "" && refused {
-			hosts = append(hosts, imageref.Registry(image))
-		}
-	}
-	releases, of, sources := releaseImages(o), c.Image.RegistrySources, o.HostedCluster.Spec.ImageContentSources
-	onlyAllowed, blocked := len(of.AllowedRegistries) > 0, of.BlockedRegistries
-	allowed, refused := imageref.NewScopes(of.AllowedRegistries), imageref.NewScopes(blocked)
-	registries := map[string]bool{}
-	for _, scope := range of.AllowedRegistries {
-		registries[imageref.Registry(scope)] = true
-	}
-	for _, image := range releases {
-		// Nodes also pull the images of the release's payload, from other repositories of its registry that no object
-		// names.
-		refuse(image, onlyAllowed && !allowed.Cover(image) && !registries[imageref.Registry(image)])
-		if !refused.Cover(image) {
-			continue
-		}
-		// The repository of the release is never blocked. Other repositories of its registry are, if it has mirrors.
-		mirrored := slices.ContainsFunc(sources, func(s hyperv1.ImageContentSource) bool { return len(s.Mirrors) > 0 && imageref.Covers(s.Source, image) })
-		blocked = network.Without(blocked, func(scope string) bool {
-			return imageref.Covers(scope, image) && (!mirrored || imageref.IsRepository(scope, image))
-		})
-	}
-	refused = imageref.NewScopes(blocked)
-	for _, s := range sources {
-		within := func(scope string) bool { return imageref.Covers(s.Source, scope) }
-		ofRelease := slices.ContainsFunc(releases, func(image string) bool { return imageref.IsRepository(s.Source, image) })
-		refuse(s.Source, len(s.Mirrors) > 0 && (onlyAllowed && !allowed.Cover(s.Source) && !slices.ContainsFunc(of.AllowedRegistries, within) || !ofRelease && refused.Cover(s.Source)))
-	}
-	for _, image := range append(nodeImages(o), catalogs(o.HostedCluster)) {
-		refuse(image, onlyAllowed && !allowed.Cover(image) || refused.Cover(image))
-	}
-	if len(hosts) == 0 {
-		return nil
-	}
-	slices.Sort(hosts)
-	return problem.Problems{problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources")}
 }

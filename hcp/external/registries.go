@@ -24,8 +24,8 @@ const maxRegistries = 256
 // releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs, and those to which it is being updated.
 func releaseImages(o objects.Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
-	if r := o.HostedCluster.Spec.ControlPlaneRelease; r != nil {
-		images = append(images, r.Image) // Nodes pull its control plane operator.
+	if r := o.HostedCluster.Spec.ControlPlaneRelease; r != nil && pullControlPlaneOperator(o.HostedCluster) {
+		images = append(images, r.Image)
 	}
 	for _, np := range o.NodePools {
 		images = append(images, np.Spec.Release.Image)

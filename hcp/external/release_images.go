@@ -22,7 +22,12 @@ import (
 )
 
 // The repositories with the images that releases of OpenShift and of OKD name.
-const imagesOfOpenShift, imagesOfOKD = "quay.io/openshift-release-dev/ocp-v4.0-art-dev", "quay.io/okd/scos-content"
+const (
+	imagesOfOpenShift = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+	imagesOfOKD       = "quay.io/okd/scos-content"
+	imagesOfOKDOnFCOS = "quay.io/openshift/okd-content"
+	releasesOKDOnFCOS = "quay.io/openshift/okd"
+)
 
 // namedBy returns the repository with the images that release names. Empty: unknown.
 func namedBy(release string) string {
@@ -31,6 +36,8 @@ func namedBy(release string) string {
 		return imagesOfOpenShift
 	case imageref.Covers("quay.io/okd", release):
 		return imagesOfOKD
+	case imageref.Covers(releasesOKDOnFCOS, release):
+		return imagesOfOKDOnFCOS
 	}
 	return ""
 }
@@ -67,16 +74,31 @@ func mirroredSources(o objects.Objects, registries []string, own reach.Set) []mi
 }
 
 // neededRegistries returns those of registries that nodes need: mirrors, and registries with images for which they reach
-// no mirror.
-func neededRegistries(o objects.Objects, registries []string, own reach.Set) []string {
+// no mirror. Nodes try all mirrors of a source, and then the source itself (newImageSource in containers/image), so a
+// mirror that they do not reach is needed only if they reach no other one. The same is true of the source if annotation
+// allowed-hosts names it: without that, a mirror shows that edges may not reach the source.
+func neededRegistries(o objects.Objects, s settings.Values, registries []string, own reach.Set) []string {
 	sources, needed := mirroredSources(o, registries, own), map[string]bool{}
 	mirrored := func(repository string) bool {
 		i := slices.IndexFunc(sources, func(s mirroredSource) bool { return imageref.Covers(s.scope, repository) })
 		return i >= 0 && sources[i].reached
 	}
-	for _, s := range o.HostedCluster.Spec.ImageContentSources {
-		for _, m := range s.Mirrors {
-			needed[imageref.Dialed(m)] = true
+	reached := map[string]bool{}
+	for _, x := range sources {
+		reached[x.scope] = x.reached
+	}
+	allowed := func(source string) bool {
+		named := func(h settings.HostPort) bool {
+			return h.String() == imageref.Dialed(source)+":443" || h.String() == imageref.Dialed(source)
+		}
+		return s.AllowedHosts != nil && slices.ContainsFunc(s.AllowedHosts.Hosts, named) && own.Directly(imageref.Dialed(source))
+	}
+	for _, x := range o.HostedCluster.Spec.ImageContentSources {
+		optional := len(x.Mirrors) > 0 && (reached[strings.ToLower(x.Source)] || allowed(x.Source))
+		for _, m := range x.Mirrors {
+			if at := imageref.Dialed(m); !optional || own.Reaches(at) {
+				needed[at] = true
+			}
 		}
 	}
 	for _, release := range releaseImages(o) {
@@ -94,7 +116,7 @@ func neededRegistries(o objects.Objects, registries []string, own reach.Set) []s
 
 // mirrorsRelease reports whether s has mirrors of the images that published releases name.
 func mirrorsRelease(s hyperv1.ImageContentSource) bool {
-	return len(s.Mirrors) > 0 && (imageref.Covers(s.Source, imagesOfOpenShift) || imageref.Covers(s.Source, imagesOfOKD))
+	return len(s.Mirrors) > 0 && slices.ContainsFunc([]string{imagesOfOpenShift, imagesOfOKD, imagesOfOKDOnFCOS}, func(repository string) bool { return imageref.Covers(s.Source, repository) })
 }
 
 // unmirroredReleases returns a problem if a release is on another registry than the images that it probably names, no

@@ -1,7 +1,10 @@
 // Package imageref reads references to images as nodes do: which registry they dial, and which entries of policy.json apply.
 package imageref
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // PlainHTTP begins a registry whose clients do not use TLS.
 const PlainHTTP = "http://"
@@ -122,11 +125,11 @@ func (s Scopes) Cover(image string) bool {
 
 func (s Scopes) has(name string) bool { return s.all[name] && !strings.HasPrefix(name, "*.") }
 
-// Replacements returns the images in "name=image,name=image".
-func Replacements(list string) []string {
+// Replacements returns the images in "name=image,name=image", without those of the names in except.
+func Replacements(list string, except ...string) []string {
 	var out []string
 	for entry := range strings.SplitSeq(list, ",") {
-		if _, image, ok := strings.Cut(entry, "="); ok {
+		if name, image, ok := strings.Cut(entry, "="); ok && !slices.Contains(except, strings.TrimSpace(name)) {
 			out = append(out, strings.TrimSpace(image))
 		}
 	}

@@ -42,7 +42,7 @@ func rankOf(key string) (rank int, ok bool) {
 	if sets {
 		return 0, true
 	}
-	return 1, reported || strings.HasPrefix(key, "hypershift.openshift.io/") ||
+	return 1, reported || strings.HasPrefix(key, "hypershift.openshift.io/") || strings.HasPrefix(key, "idpoverrides.hypershift.openshift.io/") ||
 		slices.Contains([]string{wire.AnnotationResourceName, PausedByAnnotation, metav1.InitialEventsAnnotationKey}, key)
 }
 

@@ -198,7 +198,7 @@ func publishedAt(v string) (HostPort, error) {
 	return h, err
 }
 
-// InCluster reports whether host is the name of a Service inside a cluster.
+// InCluster reports whether the DNS server of a cluster answers for host: the name of a Service, or below cluster.local.
 func InCluster(host string) bool {
 	for _, suffix := range []string{".svc", ".cluster.local"} {
 		if strings.HasSuffix("."+host, suffix) {

@@ -117,6 +117,10 @@ var (
 		What:   "All nodes of the hosted cluster get taints (spec.taints of NodePool {nodePools}).",
 		Effect: "The ingress, the console and the monitoring of the hosted cluster do not tolerate these taints, so they cannot run on any node.",
 		Fix:    "Create a NodePool without taints. Or add tolerations in the hosted cluster, such as spec.nodePlacement of its IngressController."})
+	NamesInHostedCluster = declare("NamesInHostedCluster", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Names are below cluster.local, but not names of Services: {hosts}.",
+		Effect: "The DNS server of the hosted cluster answers for cluster.local itself, so its pods do not resolve these names. Logins fail if OAuth or an identity provider has such a name. Nodes resolve them.",
+		Fix:    "Use names that are not below cluster.local."})
 	IngressPrivate = declare("IngressPrivate", Entry{Reason: AppsUnreachable, Severity: SeverityWarning,
 		What:   "The HostedCluster sets type Private for its ingress ({field}), which then opens no port on its nodes.",
 		Effect: "If the IngressController still has that type, and no Service publishes it, {name} does not work. The console and ingress operators then stay degraded.",
@@ -145,6 +149,14 @@ var (
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not resolve or reach.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
+	HostsThroughProxy = declare("HostsThroughProxy", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "{by} connects to {hosts} through the HTTP proxy of the hosted cluster (spec.configuration.proxy).",
+		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, {uses} fail.",
+		Fix:    "Add {hosts} to spec.configuration.proxy.noProxy."})
+	LDAPServersApart = declare("LDAPServersApart", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Identity providers use LDAP at {hosts}, which edges do not know, and at {other}, which nodes reach.",
+		Effect: "When the OAuth server finds {hosts} with the DNS of the management cluster, it dials all LDAP servers from there. Logins with {other} then fail.",
+		Fix:    "Add {hosts} to annotation dns-records, with addresses that VMs reach. Or let the management cluster resolve and reach {other}, too."})
 	IdentityProviderWithoutName = declare("IdentityProviderWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
@@ -169,6 +181,10 @@ var (
 		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes do not reach.",
 		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
 		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. Or create the cluster with spec.configuration.operatorhub.disableAllDefaultSources."})
+	CatalogsRefused = declare("CatalogsRefused", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
+		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes refuse (spec.configuration.image.registrySources).",
+		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",
+		Fix:    "Add {hosts} to allowedRegistries, or remove the entries that match from blockedRegistries."})
 	ImportsWithoutName = declare("ImportsWithoutName", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not reach and edges cannot forward to without a TLS server name.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",

@@ -46,7 +46,7 @@ var (
 	ControlPlaneThroughProxy = declare("ControlPlaneThroughProxy", Entry{Reason: ControlPlaneProxied, Severity: SeverityWarning,
 		What:   "Nodes on network {network} connect to {hosts} through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Nodes do not become Ready unless the proxy resolves these names and reaches them.",
-		Fix:    "Add the hosts to spec.configuration.proxy.noProxy. Nodes then connect to the edges."})
+		Fix:    "Add the hosts to spec.configuration.proxy.noProxy, instead of an entry *. HyperShift before 0.1.76 finds the API server there only by its exact host. Nodes then connect to the edges."})
 	IngressThroughProxy = declare("IngressThroughProxy", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "On network {network}, operators check the ingress at {hosts}, through the HTTPS proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "The operators stay degraded unless the proxy resolves these names and reaches them.",

@@ -98,16 +98,18 @@ func (w *world) portOf(of string) int {
 }
 
 // images are those that nodes pull: of the release (nodepool_controller.go), of the proxy to the API (resolveHAProxyImage), of the
-// konnectivity agent (konnectivity/params.go), of the control plane operator, for a DaemonSet (globalps/globalps.go), of overrides, and of catalogs in the cluster (support/catalogs/images.go).
+// konnectivity agent (konnectivity/params.go), of the control plane operator, if nodes have an HTTPS proxy (apiserver-haproxy/haproxy.go), of overrides, and of catalogs in the cluster (support/catalogs/images.go).
 func (w *world) images() []need {
 	hc := w.hosted()
 	if w.withGateway() {
 		return nil
 	}
 	const hs = "hypershift.openshift.io/"
-	all := []string{text(hc, "metadata", "annotations", hs+"control-plane-operator-image"), text(hc, "spec", "controlPlaneRelease", "image"),
-		text(hc, "spec", "release", "image"), text(w.pool(), "spec", "release", "image"),
+	all := []string{text(hc, "spec", "release", "image"), text(w.pool(), "spec", "release", "image"),
 		text(w.pool(), "metadata", "annotations", hs+"haproxy-image"), text(hc, "metadata", "annotations", hs+"konnectivity-agent-image")}
+	if text(hc, "spec", "configuration", "proxy", "httpsProxy") != "" {
+		all = append(all, text(hc, "metadata", "annotations", hs+"control-plane-operator-image"), text(hc, "spec", "controlPlaneRelease", "image"))
+	}
 	for o := range strings.SplitSeq(text(hc, "metadata", "annotations", hs+"image-overrides"), ",") {
 		_, image, _ := strings.Cut(o, "=")
 		all = append(all, image)
