@@ -199,6 +199,10 @@ var (
 		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
 		Effect: "The network needs an MTU of {least} bytes or more. With a smaller MTU, OVN-Kubernetes may not start, and nodes do not become Ready.",
 		Fix:    "Set annotation mtu to the MTU of the network."})
+	NodeMTUTooSmall = declare("NodeMTUTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
+		What:   "Network {network} has MTU {mtu}, but nodes of the cluster run with MTU {otherMTU}.",
+		Effect: "The first node determined the MTU of the pod network. OVN-Kubernetes refuses nodes with an MTU below {least}, so new nodes on {network} do not become Ready.",
+		Fix:    "Set mtu in spec.config of the NetworkAttachmentDefinition to {otherMTU}. Remove annotation mtu, or set it to {otherMTU}."})
 	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
 		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
