@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -50,6 +51,66 @@ func TestPatchedMAC(t *testing.T) {
 				return
 			}
 			g.Expect(found).To(HaveExactElements(HaveField("Args", And(HaveKeyWithValue("nodePools", problem.Values(c.want)), HaveKeyWithValue("mac", problem.Values{"02:00:00:00:00:0a"})))))
+		})
+	}
+}
+
+// patching is a change: HyperShift patches VMs of all NodePools, or of the first one.
+func patching(ofAll bool, text string) change {
+	return func(o *hcp.Objects) {
+		if ofAll {
+			o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = text
+			return
+		}
+		if o.NodePools[0].Annotations == nil {
+			o.NodePools[0].Annotations = map[string]string{}
+		}
+		o.NodePools[0].Annotations[hyperv1.JSONPatchAnnotation] = text
+	}
+}
+
+// TestPatchedPlacement: edges run where VMs run, after HyperShift patched their selector. It patches their affinity, too, which is only reported.
+func TestPatchedPlacement(t *testing.T) {
+	const at = "/spec/template/spec/nodeSelector"
+	vlan, zone := map[string]string{"vlan": "yes"}, map[string]string{"example.com/zone": "a"}
+	selects := func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = zone }
+	affinity := patching(false, `[{"op":"add","path":"/spec/template/spec/affinity/nodeAffinity","value":{}}]`)
+	second := func(o *hcp.Objects) { // on the same network, without a selector
+		o.NodePools = append(o.NodePools, another(*o, "zero", false))
+		o.NodePools[1].Spec.Platform.Kubevirt.NodeSelector = nil
+	}
+	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
+	for name, c := range map[string]struct {
+		given []change
+		want  []map[string]string
+		hint  bool
+	}{
+		"no selector":                   {nil, nil, false},
+		"a selector":                    {[]change{selects}, []map[string]string{zone}, false},
+		"a patch sets it":               {[]change{patching(false, `[{"op":"add","path":"`+at+`","value":{"vlan":"yes"}}]`)}, []map[string]string{vlan}, false},
+		"a patch replaces it":           {[]change{selects, patching(true, `[{"op":"replace","path":"`+at+`","value":{"vlan":"yes"}}]`)}, []map[string]string{vlan}, false},
+		"a patch adds a label":          {[]change{patching(false, `[{"op":"add","path":"`+at+`/example.com~1zone","value":"a"}]`)}, []map[string]string{zone}, false},
+		"a patch removes a label":       {[]change{selects, patching(false, `[{"op":"remove","path":"`+at+`/example.com~1zone"}]`)}, nil, false},
+		"a patch removes it":            {[]change{selects, patching(false, `[{"op":"remove","path":"`+at+`"}]`)}, nil, false},
+		"a patch of another type":       {[]change{selects, patching(false, `[{"op":"add","path":"`+at+`","value":7}]`)}, nil, false},
+		"null, and a label":             {[]change{patching(false, `[{"op":"add","path":"`+at+`","value":null},{"op":"add","path":"`+at+`/vlan","value":"yes"}]`)}, []map[string]string{vlan}, false},
+		"a patch of the affinity":       {[]change{selects, affinity}, []map[string]string{zone}, true},
+		"the affinity, and a selector":  {[]change{affinity, annotated("edge-node-selector", "vlan=yes")}, []map[string]string{vlan}, false},
+		"a patch of the anti-affinity":  {[]change{patching(false, `[{"op":"replace","path":"/spec/template/spec/affinity","value":{"podAntiAffinity":{}}}]`)}, nil, false},
+		"a second NodePool":             {[]change{selects, second}, nil, false},
+		"a second NodePool without VMs": {[]change{selects, second, empty}, []map[string]string{zone}, false},
+		"two NodePools, and no VM":      {[]change{selects, second, empty, func(o *hcp.Objects) { o.NodePools[0].Spec.Replicas = new(int32) }}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			o.Permissions.NodeLabels = []string{"vlan"}
+			for _, change := range c.given {
+				change(&o)
+			}
+			p, ps := plan(o)
+			g.Expect(ps.Blocking()).To(BeFalse(), "%v", ps)
+			g.Expect(p.Networks[0].Placement.NodeSelectors).To(Equal(c.want))
+			g.Expect(causesOf(ps, problem.VMPlacementPatched)).To(HaveLen(map[bool]int{true: 1}[c.hint]))
 		})
 	}
 }

@@ -22,8 +22,16 @@ const (
 	patchedInterfaces = "/spec/template/spec/domain/devices/interfaces"
 )
 
+// The fields of a VM that decide on which nodes it runs.
+const (
+	patchedSelector = "/spec/template/spec/nodeSelector"
+	patchedAffinity = "/spec/template/spec/affinity"
+)
+
 // A patch is a JSON patch.
-type patch []struct {
+type patch []operation
+
+type operation struct {
 	Op, Path, From string
 	Value          json.RawMessage
 }
@@ -48,6 +56,74 @@ func (p patch) touches(field string) bool {
 		}
 	}
 	return false
+}
+
+// nodeSelectors returns the labels of the nodes that VMs of each NodePool may run on, by its name: its nodeSelector, after
+// HyperShift patched it.
+func nodeSelectors(o objects.Objects) map[string]map[string]string {
+	out, ofAll := map[string]map[string]string{}, patchOf(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		if k := np.Spec.Platform.Kubevirt; k != nil {
+			labels := map[string]string{}
+			maps.Copy(labels, k.NodeSelector)
+			out[np.Name] = patchOf(np.Annotations).selected(ofAll.selected(labels))
+		}
+	}
+	return out
+}
+
+// EdgeSelectors returns the nodeSelectors of those NodePools that decide where edges run. A NodePool without VMs does
+// not, if another one on one of its networks has VMs.
+func EdgeSelectors(o objects.Objects) map[string]map[string]string {
+	out, withVMs := nodeSelectors(o), map[network.Attachment]bool{}
+	for _, np := range o.NodePools {
+		for _, a := range objects.Attachments(o.HostedCluster, np) {
+			withVMs[a] = withVMs[a] || size(o.HostedCluster, np) > 0
+		}
+	}
+	for _, np := range o.NodePools {
+		if size(o.HostedCluster, np) == 0 && slices.ContainsFunc(objects.Attachments(o.HostedCluster, np), func(a network.Attachment) bool { return withVMs[a] }) {
+			delete(out, np.Name)
+		}
+	}
+	return out
+}
+
+// selected returns labels, a nodeSelector that the caller gives up, after p changed it.
+func (p patch) selected(labels map[string]string) map[string]string {
+	for _, op := range p {
+		key, ofKey := strings.CutPrefix(op.Path, patchedSelector+"/")
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		sets := op.Op == "add" || op.Op == "replace"
+		switch {
+		case op.Path == patchedSelector && (sets || op.Op == "remove"):
+			var set map[string]string
+			_ = json.Unmarshal(op.Value, &set) // HyperShift refuses another value.
+			labels = map[string]string{}
+			maps.Copy(labels, set)
+		case ofKey && sets:
+			var value string
+			_ = json.Unmarshal(op.Value, &value)
+			labels[key] = value
+		case ofKey && op.Op == "remove":
+			delete(labels, key)
+		}
+	}
+	return labels
+}
+
+// placementPatched returns a hint about NodePools for which HyperShift patches the node affinity of VMs. oooi does not read
+// it, so edges run on other nodes unless edges, the user's selector, is set.
+func placementPatched(o objects.Objects, edges map[string]string) problem.Problems {
+	patches := func(of map[string]string) bool {
+		return slices.ContainsFunc(patchOf(of), func(op operation) bool {
+			return op.Op != "test" && op.Op != "remove" && strings.HasPrefix(op.Path+"/", patchedAffinity+"/") && strings.Contains(op.Path+string(op.Value), "nodeAffinity")
+		})
+	}
+	if edges != nil {
+		return nil
+	}
+	return poolsPatched(o, problem.VMPlacementPatched, patches, network.KeyEdgeNodeSelector)
 }
 
 // macs returns the MAC addresses that p sets, without duplicates.
@@ -80,7 +156,11 @@ func (p patch) macs() []string {
 
 // networksPatched returns a hint about NodePools for which HyperShift patches the networks of VMs.
 func networksPatched(o objects.Objects) problem.Problems {
-	patches := func(of map[string]string) bool { return patchOf(of).touches(patchedNetworks) }
+	return poolsPatched(o, problem.VMNetworksPatched, func(of map[string]string) bool { return patchOf(of).touches(patchedNetworks) })
+}
+
+// poolsPatched returns a problem that names the NodePools whose annotations, or those of the HostedCluster, patches accepts.
+func poolsPatched(o objects.Objects, cause problem.Cause, patches func(annotations map[string]string) bool, keys ...string) problem.Problems {
 	var pools []string
 	all := patches(o.HostedCluster.Annotations)
 	for _, np := range o.NodePools {
@@ -93,7 +173,7 @@ func networksPatched(o objects.Objects) problem.Problems {
 	}
 	slices.Sort(pools)
 	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": firstOf(pools)}
-	return problem.Problems{problem.New(problem.VMNetworksPatched, problem.Subject{}, args)}
+	return problem.Problems{problem.New(cause, problem.Subject{}, args, keys...)}
 }
 
 // macsPatched returns a problem for each MAC address that patches give to several VMs.
