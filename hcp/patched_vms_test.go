@@ -69,6 +69,47 @@ func patching(ofAll bool, text string) change {
 	}
 }
 
+// TestRefusedPatches: HyperShift creates no VMs if it cannot apply a patch.
+func TestRefusedPatches(t *testing.T) {
+	const cpu, first = "/spec/template/spec/domain/cpu", "/spec/template/spec/domain/devices/interfaces/0"
+	for name, c := range map[string]struct {
+		ofAll, own string
+		want       string
+	}{
+		"an added model":                        {own: `[{"op":"add","path":"` + cpu + `/model","value":"host-model"}]`},
+		"a replaced model":                      {own: `[{"op":"replace","path":"` + cpu + `/model","value":"host-model"}]`, want: "is missing"},
+		"a replaced model, added before":        {ofAll: `[{"op":"add","path":"` + cpu + `/model","value":"a"}]`, own: `[{"op":"replace","path":"` + cpu + `/model","value":"b"}]`},
+		"a model in a CPU added before":         {own: `[{"op":"add","path":"` + cpu + `","value":{"model":"a"}},{"op":"remove","path":"` + cpu + `/model"}]`},
+		"replaced cores":                        {own: `[{"op":"replace","path":"` + cpu + `/cores","value":8}]`},
+		"a MAC that is not there":               {own: `[{"op":"replace","path":"` + first + `/macAddress","value":"02:00:00:00:00:0a"}]`, want: "is missing"},
+		"a replaced interface":                  {own: `[{"op":"replace","path":"` + first + `","value":{}}]`},
+		"a removed binding":                     {own: `[{"op":"remove","path":"` + first + `/bridge"}]`},
+		"another field, which is not known":     {own: `[{"op":"replace","path":"/spec/template/spec/evictionStrategy","value":"None"}]`},
+		"an unknown op":                         {own: `[{"op":"insert","path":"` + cpu + `/model","value":"a"}]`, want: "unknown op"},
+		"no JSON":                               {own: `add cpu`, want: "invalid character"},
+		"no list":                               {own: `{"op":"add"}`, want: "cannot unmarshal"},
+		"an empty text":                         {own: ``, want: "unexpected end"},
+		"an empty list":                         {own: `[]`},
+		"an invalid patch of the whole cluster": {ofAll: `[`, own: `[]`, want: "unexpected end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			patching(false, c.own)(&o)
+			if c.ofAll != "" {
+				patching(true, c.ofAll)(&o)
+			}
+			_, ps := plan(o)
+			found := causesOf(ps, problem.NodePoolPatchRefused)
+			if c.want == "" {
+				g.Expect(found).To(BeEmpty())
+				return
+			}
+			g.Expect(found).To(HaveLen(1))
+			g.Expect(message(found[0])).To(ContainSubstring(c.want))
+		})
+	}
+}
+
 // TestPatchedPlacement: edges run where VMs run, after HyperShift patched their selector. It patches their affinity, too, which is only reported.
 func TestPatchedPlacement(t *testing.T) {
 	const at = "/spec/template/spec/nodeSelector"

@@ -164,6 +164,11 @@ func attachesDefault(np hyperv1.NodePool) bool {
 	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
 }
 
+// WithoutNetworks reports whether VMs of np would have no network at all. HyperShift refuses such a NodePool.
+func WithoutNetworks(np hyperv1.NodePool) bool {
+	return !attachesDefault(np) && len(np.Spec.Platform.Kubevirt.AdditionalNetworks) == 0
+}
+
 // networkRequest returns the request of one NodePool for one network. The NodePool's values, s, apply only to the network
 // that it lists first. base has the values of the HostedCluster.
 func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) merged {

@@ -4,9 +4,11 @@
 package networks
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -125,6 +127,66 @@ func placementPatched(o objects.Objects, edges map[string]string) problem.Proble
 	}
 	return poolsPatched(o, problem.VMPlacementPatched, patches, network.KeyEdgeNodeSelector)
 }
+
+// PatchErrors returns why HyperShift cannot apply the patches to VMs of each NodePool, by its name. It leaves out
+// NodePools for which no reason is known. The patch of the HostedCluster comes first.
+func PatchErrors(o objects.Objects) map[string]string {
+	out := map[string]string{}
+	ofAll, invalid := parsed(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		own, ofOwn := parsed(np.Annotations)
+		if reason := cmp.Or(invalid, ofOwn, slices.Concat(ofAll, own).fault()); reason != "" {
+			out[np.Name] = reason
+		}
+	}
+	return out
+}
+
+func parsed(annotations map[string]string) (p patch, invalid string) {
+	text, patches := annotations[hyperv1.JSONPatchAnnotation]
+	if !patches {
+		return nil, ""
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return nil, err.Error()
+	}
+	return p[:min(len(p), maxChecked)], ""
+}
+
+// fault returns why an operation of p fails, or "".
+func (p patch) fault() string {
+	for i, op := range p {
+		if fault := op.fault(p[:i]); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+// fault returns why op fails after the operations before it, or "". It knows only two objects of HyperShift's template: the
+// CPU and the interfaces. Their other fields are missing, unless an operation before adds them.
+func (op operation) fault(before patch) string {
+	quoted := strconv.Quote(op.Path[:min(len(op.Path), maxQuoted)])
+	switch op.Op {
+	case "add", "test", "move", "copy":
+		return ""
+	case "remove", "replace":
+	default:
+		return "unknown op " + strconv.Quote(op.Op[:min(len(op.Op), maxQuoted)])
+	}
+	ofCPU, isCPU := strings.CutPrefix(op.Path, "/spec/template/spec/domain/cpu/")
+	rest, isInterface := strings.CutPrefix(op.Path, patchedInterfaces+"/")
+	_, ofInterface, isField := strings.Cut(rest, "/")
+	missing := isCPU && ofCPU != "cores" || isInterface && isField && ofInterface != "name" && ofInterface != "bridge"
+	if missing && !before.touches(op.Path) {
+		return op.Op + " " + quoted + ": the field is missing"
+	}
+	return ""
+}
+
+// maxQuoted is the maximum length in bytes of what an error quotes of a patch, and maxChecked the maximum number of
+// operations that are checked.
+const maxQuoted, maxChecked = 100, 100
 
 // macs returns the MAC addresses that p sets, without duplicates.
 func (p patch) macs() []string {

@@ -59,7 +59,7 @@ var (
 		Fix:    "Set annotation {key} to a label of the nodes where the VMs run."})
 	NoNetworkNamed = declare("NoNetworkNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What:   "No NodePool of the cluster names a network.",
-		Effect: "Its VMs use only the pod network, which needs no edges.",
+		Effect: "Edges serve only networks that NodePools name. The pod network needs none.",
 		Fix:    "Create NodePools with --attach-default-network=false and --additional-network, or remove annotation network."})
 	NetworksTooMany = declare("NetworksTooMany", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "The NodePools of the cluster name more than {most} networks.",
