@@ -1,6 +1,8 @@
 package hcp_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -169,6 +171,88 @@ func TestNodesWithTheResource(t *testing.T) {
 				want = HaveExactElements(HaveField("Cause", c.want))
 			}
 			g.Expect(causesOf(ps, problem.VMsWithoutResource, problem.EdgesWithoutResource, problem.NADResourceMissing)).To(want, "%v", ps)
+		})
+	}
+}
+
+// TestNodesWithTheBridge: without a resource in the NAD, VMs and edges also start on nodes that lack its bridge. The bridge that the plugin then creates has no uplink.
+func TestNodesWithTheBridge(t *testing.T) {
+	const marker = "bridge.network.kubevirt.io/"
+	node := func(name, zone, bridge string) corev1.Node {
+		n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": zone}}}
+		n.Status.Allocatable = corev1.ResourceList{"devices.kubevirt.io/kvm": resource.MustParse("1k"), corev1.ResourceName(marker + bridge): resource.MustParse("1k")}
+		return n
+	}
+	selects := func(zone string) change {
+		return func(o *hcp.Objects) {
+			o.NodePools[0].Spec.Platform.Kubevirt.NodeSelector = map[string]string{"zone": zone}
+		}
+	}
+	edges := func(zone string) change {
+		return func(o *hcp.Objects) {
+			annotate(o, network.KeyEdgeNodeSelector, "zone="+zone)
+			o.Permissions.NodeLabels = []string{"zone"}
+		}
+	}
+	each := func(change func(*corev1.Node)) change {
+		return func(o *hcp.Objects) {
+			for i := range o.Nodes[1:] {
+				change(&o.Nodes[i+1])
+			}
+		}
+	}
+	taint := func(key, value string) change {
+		return each(func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
+		})
+	}
+	requested := func(o *hcp.Objects) { o.NetworkAttachmentDefinitions[0].Annotations[resourceName] = marker + "br1" }
+	second := func(o *hcp.Objects) {
+		withStorage(o, "default", "storage", `{"cniVersion":"0.3.1","type":"bridge","bridge":"br2","disableContainerInterface":true}`)
+		for i := range o.Nodes {
+			o.Nodes[i].Status.Allocatable[marker+"br1"] = resource.MustParse("1k")
+		}
+		o.Nodes[0].Status.Allocatable[marker+"br2"] = resource.MustParse("1k")
+		o.NetworkAttachmentDefinitions[1].Annotations = map[string]string{settings.Prefix + network.KeyCIDR: "10.9.0.0/24"}
+	}
+	for name, c := range map[string]struct {
+		given []change
+		want  string
+	}{
+		"on one node of three":                    {nil, "NADBridgeOnSomeNodes Warning two, three"},
+		"and the NAD requests it":                 {[]change{requested}, ""},
+		"VMs where it is":                         {[]change{selects("a")}, ""},
+		"VMs where it is not":                     {[]change{selects("b")}, "NADBridgeNotSelected Warning"},
+		"VMs where it is not, and no VM":          {[]change{selects("b"), func(o *hcp.Objects) { o.NodePools[0].Spec.Replicas = new(int32) }}, ""},
+		"VMs where it is not, by a patch":         {[]change{patching(false, `[{"op":"add","path":"/spec/template/spec/nodeSelector","value":{"zone":"b"}}]`)}, "NADBridgeNotSelected Warning"},
+		"edges where it is, VMs anywhere":         {[]change{edges("a")}, "NADBridgeOnSomeNodes Warning two, three"},
+		"edges where it is not":                   {[]change{edges("b")}, "NADBridgeNotSelected Warning"},
+		"edges where it is not, VMs where it is":  {[]change{selects("a"), edges("b")}, "NADBridgeNotSelected Warning"},
+		"edges and VMs where it is":               {[]change{selects("a"), edges("a")}, ""},
+		"KubeVirt runs only where it is":          {[]change{each(func(n *corev1.Node) { delete(n.Status.Allocatable, "devices.kubevirt.io/kvm") })}, "NADBridgeOnSomeNodes Warning two, three"},
+		"KubeVirt and edges run where it is":      {[]change{edges("a"), each(func(n *corev1.Node) { delete(n.Status.Allocatable, "devices.kubevirt.io/kvm") })}, ""},
+		"the others have a taint":                 {[]change{taint("node-role.kubernetes.io/control-plane", "")}, ""},
+		"the others are for control planes":       {[]change{taint("hypershift.openshift.io/control-plane", "true")}, "NADBridgeOnSomeNodes Warning two, three"},
+		"the cache of the operator has no labels": {[]change{func(o *hcp.Objects) { o.Nodes[0].Labels = nil }, each(func(n *corev1.Node) { n.Labels = nil })}, ""},
+		"a patch changes the interfaces":          {[]change{edges("a"), patching(false, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0/model","value":"e1000"}]`)}, ""},
+		"a second network":                        {[]change{second}, "NADBridgeOnSomeNodes Info two, three"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			fresh(&o)
+			o.Nodes = []corev1.Node{node("one", "a", "br1"), node("two", "b", "br0"), node("three", "b", "br0")}
+			for _, change := range c.given {
+				change(&o)
+			}
+			_, ps := plan(o)
+			var got []string
+			for _, p := range causesOf(ps, problem.NADBridgeOnSomeNodes, problem.NADBridgeNotSelected, problem.VMsWithoutResource, problem.EdgesWithoutResource) {
+				nodes := slices.Clone(p.Args["nodes"])
+				slices.Sort(nodes)
+				slices.Reverse(nodes)
+				got = append(got, strings.TrimSpace(string(p.Cause)+" "+string(p.Level())+" "+problem.Values(nodes).String()))
+			}
+			g.Expect(strings.Join(got, "; ")).To(Equal(c.want))
 		})
 	}
 }

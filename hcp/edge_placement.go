@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
@@ -37,18 +37,9 @@ func EdgeNodeSelector(o objects.Objects) (labels map[string]string, ok bool) {
 
 // placement returns the node selectors, tolerations and priority class for edges.
 func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
-	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: map[string]map[string]string{}, PriorityClass: o.Management.PriorityClass}
-	for _, np := range o.NodePools {
-		if k := np.Spec.Platform.Kubevirt; k != nil {
-			labels := map[string]string{}
-			maps.Copy(labels, k.NodeSelector)
-			out.NodePools[np.Name] = labels
-		}
-	}
-	// HyperShift's own control plane pods tolerate these two taints.
-	for _, t := range [][2]string{{"control-plane", "true"}, {"cluster", objects.ControlPlaneNamespace(o.HostedCluster)}} {
-		out.Tolerations = append(out.Tolerations, network.Toleration{
-			Key: "hypershift.openshift.io/" + t[0], Operator: string(corev1.TolerationOpEqual), Value: t[1], Effect: string(corev1.TaintEffectNoSchedule)})
+	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: networks.EdgeSelectors(o), PriorityClass: o.Management.PriorityClass}
+	for _, t := range networks.ControlPlaneTolerations(o.HostedCluster) {
+		out.Tolerations = append(out.Tolerations, network.Toleration{Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect)})
 	}
 	for _, t := range o.HostedCluster.Spec.Tolerations {
 		out.Tolerations = append(out.Tolerations, network.Toleration{

@@ -185,48 +185,6 @@ func refusedAdvertiseAddress(hc *hyperv1.HostedCluster) problem.Problems {
 	return problem.Problems{problem.New(problem.AdvertiseAddressUnusable, problem.Subject{}, problem.Args{"address": {*api.AdvertiseAddress}}, "spec.networking.apiServer.advertiseAddress")}
 }
 
-// ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.
-// HyperShift's API documents this and does not check it. ovnNeeded is the difference that OVN-Kubernetes itself
-// requires (go-controller/pkg/node, validateVTEPInterfaceMTU).
-const (
-	ovnOverhead = 100
-	ovnNeeded   = 58
-	mtuField    = "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"
-)
-
-// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. If OVNMTU is
-// not set, or the release is older than 4.22, the cluster network operator measures the MTU on one node, uses it for all nodes, and never changes it
-// (pkg/controller/operconfig/mtu_probe.go). Then ovnMTU returns a problem if the MTUs of the networks differ too much.
-func ovnMTU(o objects.Objects, requests []network.NetworkRequest) problem.Problems {
-	if first, _ := objects.Releases(o.HostedCluster); first.Before(22) {
-		o.OVNMTU = 0
-	}
-	var ps problem.Problems
-	least, most := 0, 0
-	for _, s := range requests {
-		of := s.Attachment.InterfaceMTU()
-		if set := s.Settings.MTU; of == 0 || set != 0 && set < of {
-			of = set
-		}
-		if s.Primary && of > 0 {
-			least, most = min(cmp.Or(least, of), of), max(most, of)
-		}
-		if !s.Primary || o.OVNMTU+ovnOverhead <= of || o.OVNMTU == 0 || !objects.UsesOVN(o.HostedCluster) {
-			continue
-		}
-		cause, args := problem.OVNMTUUnknown, problem.Args{"mtu": {strconv.Itoa(o.OVNMTU)}, "least": {strconv.Itoa(o.OVNMTU + ovnOverhead)}}
-		if of > 0 {
-			cause, args["networkMTU"] = problem.OVNMTUTooLarge, problem.Values{strconv.Itoa(of)}
-		}
-		ps = append(ps, s.Problem(cause, args, mtuField, network.KeyMTU))
-	}
-	if o.OVNMTU == 0 && len(o.VMs) == 0 && most-ovnOverhead > least-ovnNeeded && objects.UsesOVN(o.HostedCluster) {
-		args := problem.Args{"mtu": {strconv.Itoa(most)}, "otherMTU": {strconv.Itoa(least)}, "least": {strconv.Itoa(least - ovnOverhead)}}
-		ps = append(ps, problem.New(problem.NetworkMTUsDiffer, problem.Subject{}, args, mtuField, network.KeyMTU))
-	}
-	return ps
-}
-
 // defaultHostPrefix and defaultHostPrefixIPv6 are HyperShift's defaults (support/globalconfig/network.go).
 // allocatedHostPrefix is the IPv4 default of kube-controller-manager, and its IPv6 default is 64, too.
 const defaultHostPrefix, defaultHostPrefixIPv6, allocatedHostPrefix = 23, 64, 24

@@ -12,6 +12,7 @@ import (
 	"github.com/openshift/hypershift/api/util/ipnet"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -265,4 +266,60 @@ func TestPortsOutOfRange(t *testing.T) {
 	o.Services[i].Spec.Ports = []corev1.ServicePort{{Port: 70000}}
 	_, problems = plan(o)
 	g.Expect(problems).To(ContainElement(And(HaveField("Cause", problem.EndpointPortInvalid), HaveField("Severity", problem.SeverityWarning), HaveField("Subject.Name", "oauth"))))
+}
+
+// TestMTUOfRunningNodes: the first node decides about the MTU of the pod network, for good. New nodes with a smaller MTU do not become Ready.
+func TestMTUOfRunningNodes(t *testing.T) {
+	second := func(mtu int) change {
+		return func(o *hcp.Objects) {
+			secondPool(o, false)
+			of := &o.NetworkAttachmentDefinitions[1].Spec
+			of.Config = strings.Replace(of.Config, `"ipam"`, fmt.Sprintf(`"mtu":%d,"ipam"`, mtu), 1)
+		}
+	}
+	moved := func(o *hcp.Objects) {
+		second(1500)(o)
+		o.NodePools[0].Spec.Platform.Kubevirt = o.NodePools[1].Spec.Platform.Kubevirt
+		annotate(o, "cidr.blue", "192.168.200.0/24")
+		o.NodePools = o.NodePools[:1]
+	}
+	vmOf := func(pool int) change { return func(o *hcp.Objects) { addVM(o, o.NodePools[pool]) } }
+	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
+	fixed := func(o *hcp.Objects) { o.OVNMTU = 1400 }
+	for name, c := range map[string]struct {
+		first, then []change
+		want        string
+	}{
+		"nothing changes":                              {nil, nil, ""},
+		"a new NodePool with a smaller MTU":            {nil, []change{second(1500)}, "1500 9000 8958"},
+		"and ovnKubernetesConfig.mtu":                  {nil, []change{second(1500), fixed}, ""},
+		"a little less":                                {nil, []change{second(8958)}, ""},
+		"too much less":                                {nil, []change{second(8957)}, "8957 9000 8958"},
+		"a NodePool without VMs":                       {nil, []change{second(1500), empty}, ""},
+		"annotation mtu":                               {nil, []change{annotated("mtu", "1400")}, "1400 9000 8958"},
+		"the NodePool moves":                           {nil, []change{moved}, "1500 9000 8958"},
+		"a NodePool whose nodes are not Ready":         {[]change{second(1500), running, vmOf(1)}, nil, "1500 9000 8958"},
+		"two NodePools whose nodes are Ready":          {[]change{second(1500), running, vmOf(1), func(o *hcp.Objects) { o.NodePools[1].Status.Replicas = 1 }}, nil, ""},
+		"no VM":                                        {nil, []change{func(o *hcp.Objects) { o.VMs = nil }, annotated("mtu", "1400")}, ""},
+		"a new NodePool, while a smaller one is Ready": {[]change{annotated("mtu", "1500"), running}, []change{second(1500)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			of := &o.NetworkAttachmentDefinitions[0].Spec
+			of.Config = strings.Replace(of.Config, `"ipam"`, `"mtu":9000,"ipam"`, 1)
+			for _, change := range c.first {
+				change(&o)
+			}
+			last, _ := plan(o)
+			for _, change := range c.then {
+				change(&o)
+			}
+			_, f := hcp.Translate(o, last)
+			var got []string
+			for _, p := range causesOf(f.Problems, problem.NodeMTUTooSmall, problem.NetworkMTUsDiffer, problem.OVNMTUTooLarge) {
+				got = append(got, fmt.Sprint(p.Args["mtu"], " ", p.Args["otherMTU"], " ", p.Args["least"]))
+			}
+			g.Expect(strings.Join(got, ", ")).To(Equal(c.want))
+		})
+	}
 }

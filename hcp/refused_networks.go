@@ -13,6 +13,7 @@ import (
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
 	"github.com/cldmnky/oooi/hcp/lenient"
+	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -144,4 +145,88 @@ func ovnConfig(hc *hyperv1.HostedCluster) hyperv1.OVNIPv4Config {
 		return hyperv1.OVNIPv4Config{}
 	}
 	return *o.ClusterNetworkOperator.OVNKubernetesConfig.IPv4
+}
+
+// ovnOverhead is how much smaller, in bytes, the MTU of the pod network must be than the MTU of the nodes' network.
+// HyperShift's API documents this and does not check it. ovnNeeded is the difference that OVN-Kubernetes itself
+// requires (go-controller/pkg/node, validateVTEPInterfaceMTU).
+const (
+	ovnOverhead = 100
+	ovnNeeded   = 58
+	mtuField    = "spec.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig.mtu"
+)
+
+// ovnMTU returns a problem for each request with an MTU that is unknown, or too small for the pod network. If OVNMTU is
+// not set, or the release is older than 4.22, the cluster network operator measures the MTU on one node, uses it for all nodes, and never changes it
+// (pkg/controller/operconfig/mtu_probe.go). Then ovnMTU returns problems if the MTUs of the networks differ too much, or,
+// while VMs run, from those in last, the plan in force. Networks without VMs do not count.
+func ovnMTU(o objects.Objects, requests []network.NetworkRequest, last network.Plan) problem.Problems {
+	if first, _ := objects.Releases(o.HostedCluster); first.Before(22) {
+		o.OVNMTU = 0
+	}
+	var ps problem.Problems
+	least, most := 0, 0
+	nodes := nodesMTU(o, last)
+	for _, s := range requests {
+		of := mtuOf(s.Attachment, s.Settings.MTU)
+		if !s.Primary || s.VMs == 0 || !objects.UsesOVN(o.HostedCluster) {
+			continue
+		}
+		if of > 0 {
+			least, most = min(cmp.Or(least, of), of), max(most, of)
+		}
+		args := problem.Args{"mtu": {strconv.Itoa(o.OVNMTU)}, "least": {strconv.Itoa(o.OVNMTU + ovnOverhead)}}
+		switch needs := nodes - ovnOverhead + ovnNeeded; {
+		case o.OVNMTU == 0 && of > 0 && of < needs:
+			args = problem.Args{"mtu": {strconv.Itoa(of)}, "otherMTU": {strconv.Itoa(nodes)}, "least": {strconv.Itoa(needs)}}
+			ps = append(ps, s.Problem(problem.NodeMTUTooSmall, args, network.KeyMTU))
+		case o.OVNMTU == 0 || o.OVNMTU+ovnOverhead <= of:
+		case of > 0:
+			args["networkMTU"] = problem.Values{strconv.Itoa(of)}
+			ps = append(ps, s.Problem(problem.OVNMTUTooLarge, args, mtuField, network.KeyMTU))
+		default:
+			ps = append(ps, s.Problem(problem.OVNMTUUnknown, args, mtuField, network.KeyMTU))
+		}
+	}
+	if o.OVNMTU == 0 && len(o.VMs) == 0 && most-ovnOverhead > least-ovnNeeded {
+		args := problem.Args{"mtu": {strconv.Itoa(most)}, "otherMTU": {strconv.Itoa(least)}, "least": {strconv.Itoa(least - ovnOverhead)}}
+		ps = append(ps, problem.New(problem.NetworkMTUsDiffer, problem.Subject{}, args, mtuField, network.KeyMTU))
+	}
+	return ps
+}
+
+// mtuOf returns the MTU of VMs on a, where DHCP sends the MTU set. It returns 0 if the MTU is unknown.
+func mtuOf(a network.Attachment, set int) int {
+	if of := a.InterfaceMTU(); of > 0 && (set == 0 || set > of) {
+		return of
+	}
+	return set
+}
+
+// nodesMTU returns the MTU with which nodes of o run, or 0 if it is unknown. Of several networks of last that VMs boot
+// from, that with the smallest MTU among those that have Ready nodes decides. A NodePool that moves between two of
+// them does not show which one has the nodes. If no NodePool shows it, the largest MTU counts.
+func nodesMTU(o objects.Objects, last network.Plan) int {
+	booted, networksOf, ready := networks.BootedFrom(o, last), map[string]int{}, map[string]bool{}
+	running := slices.DeleteFunc(slices.Clone(last.Networks), func(n network.Network) bool { return !n.Primary || !slices.Contains(booted, n.Name) })
+	for _, n := range running {
+		for _, name := range n.NodePools {
+			networksOf[name]++
+		}
+	}
+	for _, np := range o.NodePools {
+		ready[np.Name] = np.Status.Replicas > 0 && networksOf[np.Name] == 1
+	}
+	least, most := 0, 0
+	for _, n := range running {
+		of := mtuOf(n.Attachment, n.DHCP.MTU)
+		if of == 0 {
+			return 0
+		}
+		most = max(most, of)
+		if slices.ContainsFunc(n.NodePools, func(name string) bool { return ready[name] }) {
+			least = min(cmp.Or(least, of), of)
+		}
+	}
+	return cmp.Or(least, most)
 }

@@ -260,10 +260,25 @@ func TestRefusedNodePools(t *testing.T) {
 	second := func(o *hcp.Objects) { secondPool(o, false) }
 	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
 	deleted := func(o *hcp.Objects) { o.NodePools[1].DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)} }
+	lonely := func(o *hcp.Objects) {
+		o.NodePools[1].Spec.Platform.Kubevirt.AdditionalNetworks = nil
+	}
+	pooled := func(version string) change {
+		return func(o *hcp.Objects) { o.NodePools[0].Spec.Release.Image = "quay.io/ocp/release:" + version }
+	}
 	refused(t, map[string]refusedCase{
 		"a NodePool with a long name":             {[]change{named(strings.Repeat("a", 64))}, problem.NodePoolNameTooLong},
 		"a NodePool with a name of 63 characters": {[]change{named(strings.Repeat("a", 63))}, ""},
 		"a NodePool without a volume":             {[]change{volume(hyperv1.KubevirtRootVolume{KubevirtVolume: hyperv1.KubevirtVolume{Type: hyperv1.KubevirtVolumeTypePersistent}})}, problem.NodePoolWithoutVolume},
+		"a NodePool without any network":          {[]change{second, lonely}, problem.NodePoolWithoutNetwork},
+		"a NodePool with the pod network alone":   {[]change{func(o *hcp.Objects) { secondPool(o, true) }}, ""},
+		"a NodePool with a newer release":         {[]change{ofRelease("4.21.8"), pooled("4.22.1")}, problem.NodePoolReleaseNewer},
+		"a NodePool with a newer patch":           {[]change{ofRelease("4.21.8"), pooled("4.21.9")}, ""},
+		"a NodePool with an older release":        {[]change{ofRelease("4.21.8"), pooled("4.20.1")}, ""},
+		"a NodePool with release 5.1":             {[]change{ofRelease("4.23.1"), pooled("5.1.0")}, problem.NodePoolReleaseNewer},
+		"a NodePool with release 5.0":             {[]change{ofRelease("4.23.1"), pooled("5.0.1")}, ""},
+		"a NodePool with an unknown release":      {[]change{ofRelease("4.21.8"), pooled("latest")}, ""},
+		"a newer release, which is not validated": {[]change{ofRelease("4.21.8"), pooled("4.22.1"), func(o *hcp.Objects) { o.HostedCluster.Annotations[hyperv1.SkipReleaseImageValidation] = "" }}, ""},
 		"a NodePool with a dot in its name":       {[]change{fresh, named("workers-4.20")}, problem.NodePoolNameHasDot},
 		"a dot, and nodes run":                    {[]change{named("workers-4.20")}, ""},
 		"nodes with a taint, to come":             {[]change{fresh, tainted(0, corev1.TaintEffectNoSchedule)}, problem.AllNodesTainted},
@@ -314,7 +329,7 @@ var refusals = []problem.Cause{
 	problem.NodePortRangeInvalid, problem.HostedProxyUnusable, problem.NodePoolNameTooLong, problem.ControlPlaneNameTooLong,
 	problem.RegistryUnreadable, problem.NodePoolNameHasDot, problem.NodePoolWithoutVolume, problem.AuthenticationWithoutType, problem.CertificatesDisabled,
 	problem.HostPrefixRefused, problem.AdvertiseAddressUnusable, problem.HTTPProxyRefused, problem.NoProxyRefused, problem.AllNodesTainted,
-	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates, problem.InfraIDTooLong, problem.RouteHostCapital,
+	problem.NodePoolLabelInvalid, problem.NodePoolLabelStopsUpdates, problem.InfraIDTooLong, problem.RouteHostCapital, problem.NodePoolWithoutNetwork, problem.NodePoolReleaseNewer,
 }
 
 // transit is a change: OVN-Kubernetes has this transit subnet.

@@ -19,11 +19,13 @@ import (
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/hcp/networks"
 	"github.com/cldmnky/oooi/hcp/objects"
+	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
 // A stop is the reason why HyperShift creates no new nodes of a NodePool, or does not update it. Besides cause, either
-// field is set, or condition and error: the type and the text of a condition. If field has labels, label is one of them.
+// field or error is set. If error is the text of a condition, condition is its type. If field has labels, label is one of
+// them.
 type stop struct {
 	cause                          problem.Cause
 	field, label, condition, error string
@@ -71,7 +73,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 	}
 
 	var dotted []string
-	byStop, sizes, wanted := map[stop][]string{}, networks.NodePoolSizes(o), 0
+	byStop, sizes, patchErrors, wanted := map[stop][]string{}, networks.NodePoolSizes(o), networks.PatchErrors(o), 0
 	for _, np := range o.NodePools {
 		if sizes[np.Name] == 0 || np.DeletionTimestamp != nil {
 			continue
@@ -81,7 +83,7 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 		if !exist && strings.Contains(np.Name, ".") {
 			dotted = append(dotted, np.Name)
 		}
-		if s := stopOf(hc, np); s.cause != "" {
+		if s := stopOf(hc, np, patchErrors[np.Name]); s.cause != "" {
 			byStop[s] = append(byStop[s], np.Name)
 			if s.cause != problem.NodePoolLabelStopsUpdates {
 				wanted--
@@ -110,7 +112,10 @@ func stopped(o objects.Objects) (ps problem.Problems) {
 func (s stop) problemOf(pools []string) problem.Problem {
 	args := problem.Args{"nodePools": pools[:min(len(pools), maxNamed)]}
 	if s.field == "" {
-		args["condition"], args["error"] = problem.Values{s.condition}, problem.Values{s.error}
+		args["error"] = problem.Values{s.error}
+		if s.condition != "" {
+			args["condition"] = problem.Values{s.condition}
+		}
 		return problem.New(s.cause, problem.Subject{}, args)
 	}
 	if s.label != "" {
@@ -129,7 +134,7 @@ const maxNamed = 10
 // spec.pausedUntil stops np only while a condition reports the pause. Conditions are ignored until Ignition is
 // published: until the control plane has its configuration, HyperShift reports ValidMachineConfig False
 // (MissingCoreConfigError).
-func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
+func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool, patchError string) stop {
 	kv, updates := np.Spec.Platform.Kubevirt, stop{}
 	if label := invalidLabel(np.Spec.NodeLabels); label != "" {
 		updates = stop{cause: problem.NodePoolLabelStopsUpdates, field: "spec.nodeLabels", label: label}
@@ -141,6 +146,12 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 		return stop{cause: problem.NodePoolNameTooLong, field: "metadata.name"}
 	case kv != nil && kv.RootVolume != nil && kv.RootVolume.Persistent == nil: // PlatformValidation in nodepool/kubevirt/kubevirt.go
 		return stop{cause: problem.NodePoolWithoutVolume, field: "spec.platform.kubevirt.rootVolume"}
+	case networks.WithoutNetworks(np): // PlatformValidation, too
+		return stop{cause: problem.NodePoolWithoutNetwork, field: network.FieldAdditionalNetworks}
+	case isNewer(hc, np):
+		return stop{cause: problem.NodePoolReleaseNewer, field: "spec.release.image"}
+	case patchError != "":
+		return stop{cause: problem.NodePoolPatchRefused, error: patchError}
 	case updates.label != "" && np.Spec.Management.UpgradeType == hyperv1.UpgradeTypeInPlace:
 		return stop{cause: problem.NodePoolLabelInvalid, field: updates.field, label: updates.label}
 	}
@@ -156,6 +167,14 @@ func stopOf(hc *hyperv1.HostedCluster, np hyperv1.NodePool) stop {
 		}
 	}
 	return updates
+}
+
+// isNewer reports whether np has a newer minor release than hc, which HyperShift refuses (IsValidReleaseVersion in
+// support/supportedversion/version.go).
+func isNewer(hc *hyperv1.HostedCluster, np hyperv1.NodePool) bool {
+	_, now := objects.Releases(hc)
+	_, skips := hc.Annotations[hyperv1.SkipReleaseImageValidation]
+	return !skips && objects.ReleaseOf(np.Spec.Release.Image).NewerThan(now)
 }
 
 // managedLabel is what HyperShift puts before the keys of nodeLabels when it sets them on Machines. In a MachineSet, they

@@ -20,6 +20,7 @@ import (
 // objects does not matter. last is the plan in force, or the zero Plan: networks in use keep the CIDR that they have in
 // that plan.
 func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
+	o = networks.Lasting(o)
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
 	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o, last), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}
@@ -31,7 +32,7 @@ func Translate(o objects.Objects, last network.Plan) (network.Request, network.F
 	}
 	named := networks.Of(o, set, ofNodePools, last)
 	r.Networks, f.Refused = named.Networks, named.Refused
-	problems = slices.Concat(problems, named.Problems, joinSubnetsDiffer(o), overlapping(o, named.Networks), ovnMTU(o, named.Networks), refusedHostPrefix(o), podSubnets(o), refusedAdvertiseAddress(o.HostedCluster), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o), refusedCertificates(o.HostedCluster), refusedDomain(o.HostedCluster), refusedNetworks(o), unreadableRegistries(o.HostedCluster), refusedProxy(o), allTainted(o))
+	problems = slices.Concat(problems, named.Problems, joinSubnetsDiffer(o), overlapping(o, named.Networks), ovnMTU(o, named.Networks, last), refusedHostPrefix(o), podSubnets(o), refusedAdvertiseAddress(o.HostedCluster), mixedFamilies(o.HostedCluster), edgeNodesNotPermitted(o, set), stopped(o), refusedServices(o), refusedCertificates(o.HostedCluster), refusedDomain(o.HostedCluster), refusedNetworks(o), unreadableRegistries(o.HostedCluster), refusedProxy(o), allTainted(o))
 	problems = append(problems, networks.Unnamed(o, attachmentsOf(r, last))...)
 	problems = append(problems, networks.SharedMACs(o)...)
 	r.ManagementDomain, r.Passthrough = ingress.ManagementDomain(o)

@@ -118,19 +118,32 @@ func CutsOff(o Object, nodes Nodes) *problem.Problem {
 			return o.problem(problem.NADChecksMACs, nil)
 		}
 	case typeBridge, typeCNVBridge:
-		const marker = "bridge.network.kubevirt.io/"
 		bridge, marked := text(valueOf(first, "bridge")), false
 		if bridge == "" { // defaultBrName in plugins/main/bridge/bridge.go
 			return o.problem(problem.NADBridgeNotNamed, problem.Args{"device": {"cni0"}})
 		}
 		for resource := range nodes.Resources {
-			marked = marked || strings.HasPrefix(resource, marker)
+			marked = marked || strings.HasPrefix(resource, bridgeMarker)
 		}
-		if marked && !nodes.Resources[marker+bridge] {
+		if marked && !nodes.Resources[bridgeMarker+bridge] {
 			return o.problem(problem.NADBridgeOnNoNode, problem.Args{"device": {bridge}, "type": {text(first["type"])}})
 		}
 	}
 	return nil
+}
+
+// bridgeMarker comes before the name of a bridge in the resources that KubeVirt's bridge marker offers for a node.
+const bridgeMarker = "bridge.network.kubevirt.io/"
+
+// MarkedBridge returns the Linux bridge that o names, and the resource of KubeVirt's bridge marker that nodes with this
+// bridge offer. Both are empty if o names none.
+func MarkedBridge(o Object) (bridge, resource string) {
+	plugins, _, err := parse(o.Config)
+	if err != nil || text(plugins[0]["type"]) != typeBridge && text(plugins[0]["type"]) != typeCNVBridge || text(valueOf(plugins[0], "bridge")) == "" {
+		return "", ""
+	}
+	bridge = text(valueOf(plugins[0], "bridge"))
+	return bridge, bridgeMarker + bridge
 }
 
 // unscheduled returns the problem that no node offers the resource of o, or nil.

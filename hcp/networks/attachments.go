@@ -91,14 +91,15 @@ func contradicted(o indexed, found nadv1.NetworkAttachmentDefinition) *problem.P
 // patched reports whether the user patches the interfaces or networks of VMs of r, which may connect them in another way
 // than HyperShift does.
 func patched(o indexed, r network.NetworkRequest) bool {
-	patches := func(of map[string]string) bool {
-		p := patchOf(of)
-		return p.touches(patchedInterfaces) || p.touches(patchedNetworks)
-	}
-	return patches(o.HostedCluster.Annotations) || slices.ContainsFunc(r.NodePools, func(name string) bool {
+	return o.patched() || slices.ContainsFunc(r.NodePools, func(name string) bool {
 		np := o.byName[name]
-		return np != nil && patches(np.Annotations)
+		return np != nil && patchesConnection(np.Annotations)
 	})
+}
+
+func patchesConnection(annotations map[string]string) bool {
+	p := patchOf(annotations)
+	return p.touches(patchedInterfaces) || p.touches(patchedNetworks)
 }
 
 // maxGiven is the maximum number of NetworkAttachmentDefinitions that a problem names.

@@ -25,7 +25,9 @@ type indexed struct {
 	// attached are the networks on which some VM certainly has an interface.
 	attached map[network.Attachment]bool
 	// firstOfOVN returns the oldest NAD of each network of OVN-Kubernetes, by the network's name.
-	firstOfOVN      func() map[string]nadv1.NetworkAttachmentDefinition
+	firstOfOVN func() map[string]nadv1.NetworkAttachmentDefinition
+	// patched reports whether the HostedCluster patches the interfaces or networks of VMs.
+	patched         func() bool
 	nodes           nad.Nodes
 	isolates, shown bool
 }
@@ -43,6 +45,7 @@ func index(o objects.Objects) indexed {
 		}
 		return out
 	})
+	x.patched = sync.OnceValue(func() bool { return patchesConnection(o.HostedCluster.Annotations) })
 	x.isolates, x.shown = o.Management.Isolates(o.Nodes)
 	for _, n := range o.NetworkAttachmentDefinitions {
 		if a := (network.Attachment{Namespace: n.Namespace, Name: n.Name}); x.nads[a].Name == "" {

@@ -106,7 +106,7 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 	problems = append(problems, strayAddresses(all, home, o, base)...)
 	out := withAttachments(o, all)
 	out.Networks, out.Refused = withUnserved(o, out.Networks), append(refused, out.Refused...)
-	out.Problems = slices.Concat(problems, out.Problems, withoutResource(o, base.EdgeNodes, out.Networks), separate(o, out.Networks, last))
+	out.Problems = slices.Concat(problems, out.Problems, withoutResource(o, base.EdgeNodes, out.Networks), placementPatched(o.Objects, base.EdgeNodes), unselectedTwins(o, base.Network, out.Networks), separate(o, out.Networks, last))
 	return out
 }
 
@@ -164,6 +164,11 @@ func attachesDefault(np hyperv1.NodePool) bool {
 	return k == nil || k.AttachDefaultNetwork == nil || *k.AttachDefaultNetwork
 }
 
+// WithoutNetworks reports whether VMs of np would have no network at all. HyperShift refuses such a NodePool.
+func WithoutNetworks(np hyperv1.NodePool) bool {
+	return !attachesDefault(np) && len(np.Spec.Platform.Kubevirt.AdditionalNetworks) == 0
+}
+
 // networkRequest returns the request of one NodePool for one network. The NodePool's values, s, apply only to the network
 // that it lists first. base has the values of the HostedCluster.
 func networkRequest(a network.Attachment, np hyperv1.NodePool, s, base settings.Values, first bool) merged {
@@ -208,6 +213,28 @@ func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 		return problem.Problems{problem.New(problem.NetworkNotNamed, problem.Subject{}, problem.Args{"network": {base.Network}}, network.KeyNetwork, network.FieldAdditionalNetworks)}
 	}
 	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, network.FieldAdditionalNetworks, network.KeyNetwork)}
+}
+
+// Lasting returns o without the NodePools that are being deleted. Such a NodePool remains as long as VMs are on a network
+// that no other NodePool names.
+func Lasting(o objects.Objects) objects.Objects {
+	deleting := func(np hyperv1.NodePool) bool { return np.DeletionTimestamp != nil }
+	if !slices.ContainsFunc(o.NodePools, deleting) {
+		return o
+	}
+	alone := map[network.Attachment]bool{}
+	for _, a := range vmAttachments(o) {
+		alone[a] = true
+	}
+	for _, np := range o.NodePools {
+		for _, a := range objects.Attachments(o.HostedCluster, np) {
+			alone[a] = alone[a] && deleting(np)
+		}
+	}
+	o.NodePools = network.Without(o.NodePools, func(np hyperv1.NodePool) bool {
+		return deleting(np) && !slices.ContainsFunc(objects.Attachments(o.HostedCluster, np), func(a network.Attachment) bool { return alone[a] })
+	})
+	return o
 }
 
 // Wanted returns the names of the networks that must not be removed. These are the networks that NodePools name, and

@@ -3,9 +3,11 @@
 package networks
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/edge/wire"
@@ -43,43 +45,153 @@ func forwardByDefault(o objects.Objects) bool {
 	})
 }
 
-// withoutResource returns Warnings if all nodes that a node selector allows lack a resource that other nodes offer: nodes
-// for VMs of one NodePool and a NAD that it names, or nodes for edges and one of requested. A selector that matches no
-// node is not the topic. The operator does not cache the labels of nodes, so only files show them.
-func withoutResource(o indexed, edges map[string]string, requested []network.NetworkRequest) (ps problem.Problems) {
-	nodes := o.ReportedNodes()
-	lacks := func(selector map[string]string, resource string) bool {
-		if !o.nodes.Resources[resource] {
-			return false // Another problem says that no node offers it.
-		}
-		matches, offers := false, false
-		for _, n := range nodes {
-			if q := n.Status.Allocatable[corev1.ResourceName(resource)]; selected(n, selector) {
-				matches, offers = true, offers || !q.IsZero()
-			}
-		}
-		return matches && !offers
+// A need is what nodes must have for a NAD: a resource that the NAD requests, or a Linux bridge that it names. KubeVirt's
+// bridge marker offers a resource for each bridge of a node.
+type need struct{ resource, bridge string }
+
+func (x indexed) needOf(a network.Attachment) need {
+	found, _ := x.nad(a)
+	if resource := found.Annotations[wire.AnnotationResourceName]; resource != "" {
+		return need{resource: resource}
 	}
-	for _, np := range oldestFirst(o.NodePools) {
-		k := np.Spec.Platform.Kubevirt
-		if k == nil || len(k.NodeSelector) == 0 || size(o.HostedCluster, np) == 0 {
-			continue
+	bridge, resource := nad.MarkedBridge(nadObject(found))
+	return need{resource, bridge}
+}
+
+// lacking returns the names of the nodes that selector allows and that do not offer resource. all is true if these are
+// all nodes that selector allows. If no node at all offers it, another problem says so.
+func (x indexed) lacking(nodes []corev1.Node, selector map[string]string, resource string) (names []string, all bool) {
+	if !x.nodes.Resources[resource] {
+		return nil, false
+	}
+	offers := false
+	for _, n := range nodes {
+		if q := n.Status.Allocatable[corev1.ResourceName(resource)]; selected(n, selector) && q.IsZero() {
+			names = append(names, n.Name)
+		} else {
+			offers = offers || selected(n, selector)
 		}
-		for _, a := range objects.Attachments(o.HostedCluster, np) {
-			found, _ := o.nad(a)
-			resource := found.Annotations[wire.AnnotationResourceName]
-			if lacks(k.NodeSelector, resource) {
-				ps = append(ps, problem.New(problem.VMsWithoutResource, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
-					problem.Args{"nodePools": {np.Name}, "resource": {resource}, "nad": {a.String()}}, "spec.platform.kubevirt.nodeSelector"))
+	}
+	return names, len(names) > 0 && !offers
+}
+
+// withoutResource returns problems if nodes for VMs or for edges lack what a NAD needs and other nodes have: a resource
+// that the NAD requests, or the Linux bridge that it names. A selector that matches no node is not the topic. The
+// operator does not cache the labels of nodes, so only files show them.
+func withoutResource(o indexed, edges map[string]string, requested []network.NetworkRequest) (ps problem.Problems) {
+	nodes, selectors := o.ReportedNodes(), nodeSelectors(o.Objects)
+	some, all := map[network.Attachment]map[string]bool{}, map[network.Attachment]bool{} // nodes without the bridge
+	for _, np := range oldestFirst(o.NodePools) {
+		selector := selectors[np.Name]
+		for i, a := range objects.Attachments(o.HostedCluster, np) {
+			needs := o.needOf(a)
+			args := problem.Args{"nodePools": {np.Name}, "resource": {needs.resource}, "nad": {a.String()}}
+			_, none := o.lacking(nodes, selector, needs.resource)
+			switch none = none && len(selector) > 0; {
+			case size(o.HostedCluster, np) == 0:
+			case none && needs.bridge == "":
+				ps = append(ps, problem.New(problem.VMsWithoutResource, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name}, args, fieldNodeSelector))
+			case needs.bridge == "" || patched(o, network.NetworkRequest{NodePools: []string{np.Name}}):
+			case none:
+				all[a] = true
+				ps = append(ps, withoutBridge(a, needs, "nodeSelector of NodePool "+np.Name, i == 0 && !attachesDefault(np), fieldNodeSelector))
+			default:
+				addNodes(some, o, a, forVMs(nodes), selector)
 			}
 		}
 	}
 	for _, s := range requested {
-		if a := s.Attachment; len(edges) > 0 && lacks(edges, a.ResourceName) {
-			ps = append(ps, a.Problem(problem.EdgesWithoutResource, problem.Args{"key": {network.KeyEdgeNodeSelector}, "resource": {a.ResourceName}}, network.KeyEdgeNodeSelector))
+		a, needs := named(s.Attachment), o.needOf(s.Attachment)
+		_, none := o.lacking(nodes, edges, needs.resource)
+		switch none = none && len(edges) > 0; {
+		case none && needs.bridge == "":
+			ps = append(ps, s.Problem(problem.EdgesWithoutResource, problem.Args{"key": {network.KeyEdgeNodeSelector}, "resource": {needs.resource}}, network.KeyEdgeNodeSelector))
+		case none:
+			all[a] = true
+			ps = append(ps, withoutBridge(a, needs, "annotation "+network.KeyEdgeNodeSelector, s.Primary, network.KeyEdgeNodeSelector))
+		case needs.bridge != "":
+			for _, selector := range edgeSelectors(o, edges, selectors, s) {
+				addNodes(some, o, a, forEdges(o, nodes), selector)
+			}
+		}
+		if names := firstOf(slices.Sorted(maps.Keys(some[a]))); len(names) > 0 && !all[a] {
+			p := nad.Problem(problem.NADBridgeOnSomeNodes, a, problem.Args{"nodes": names, "device": {needs.bridge}, "annotation": {wire.AnnotationResourceName}, "resource": {needs.resource}})
+			if !s.Primary {
+				p.Severity = problem.SeverityInfo // Nodes boot without it.
+			}
+			ps = append(ps, p)
 		}
 	}
 	return ps
+}
+
+// fieldNodeSelector is the field of a NodePool that selects the nodes of its VMs.
+const fieldNodeSelector = "spec.platform.kubevirt.nodeSelector"
+
+func withoutBridge(a network.Attachment, needs need, where string, boots bool, key string) problem.Problem {
+	p := nad.Problem(problem.NADBridgeNotSelected, a, problem.Args{"device": {needs.bridge}, "where": {where}})
+	p.Keys = []string{key}
+	if !boots {
+		p.Severity = problem.SeverityInfo // Nodes boot without it.
+	}
+	return p
+}
+
+// addNodes adds those of nodes that selector allows, and that lack the bridge of a, to some.
+func addNodes(some map[network.Attachment]map[string]bool, o indexed, a network.Attachment, nodes []corev1.Node, selector map[string]string) {
+	names, _ := o.lacking(nodes, selector, o.needOf(a).resource)
+	for _, name := range names {
+		if some[a] == nil {
+			some[a] = map[string]bool{}
+		}
+		some[a][name] = true
+	}
+}
+
+// edgeSelectors returns the selectors of nodes for edges of s: edges, which the user set, else those in of that NodePools with VMs have.
+func edgeSelectors(o indexed, edges map[string]string, of map[string]map[string]string, s network.NetworkRequest) (out []map[string]string) {
+	if edges != nil {
+		return []map[string]string{edges}
+	}
+	for _, name := range s.NodePools {
+		if np := o.byName[name]; np != nil && size(o.HostedCluster, *np) > 0 {
+			out = append(out, of[name])
+		}
+	}
+	return out
+}
+
+// forVMs returns the nodes on which VMs may run: those with labels and without taints and, if some node has /dev/kvm, with it.
+func forVMs(nodes []corev1.Node) []corev1.Node {
+	kvm := func(n corev1.Node) bool {
+		q := n.Status.Allocatable["devices.kubevirt.io/kvm"]
+		return !q.IsZero()
+	}
+	some := slices.ContainsFunc(nodes, kvm)
+	return network.Without(nodes, func(n corev1.Node) bool { return len(n.Labels) == 0 || tainted(n, nil) || some && !kvm(n) })
+}
+
+// forEdges returns the nodes on which edges may run: those with labels, and without taints that edges do not tolerate.
+func forEdges(o indexed, nodes []corev1.Node) []corev1.Node {
+	tolerated := append(ControlPlaneTolerations(o.HostedCluster), o.HostedCluster.Spec.Tolerations...)
+	return network.Without(nodes, func(n corev1.Node) bool { return len(n.Labels) == 0 || tainted(n, tolerated) })
+}
+
+// ControlPlaneTolerations returns the tolerations of HyperShift's own control plane pods.
+func ControlPlaneTolerations(hc *hyperv1.HostedCluster) []corev1.Toleration {
+	of := func(key, value string) corev1.Toleration {
+		return corev1.Toleration{Key: "hypershift.openshift.io/" + key, Operator: corev1.TolerationOpEqual, Value: value, Effect: corev1.TaintEffectNoSchedule}
+	}
+	return []corev1.Toleration{of("control-plane", "true"), of("cluster", objects.ControlPlaneNamespace(hc))}
+}
+
+func tainted(n corev1.Node, tolerated []corev1.Toleration) bool {
+	return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool {
+		tolerates := func(t corev1.Toleration) bool {
+			return (t.Effect == "" || t.Effect == taint.Effect) && (t.Key == "" || t.Key == taint.Key) && (t.Operator == corev1.TolerationOpExists || t.Value == taint.Value)
+		}
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(tolerated, tolerates)
+	})
 }
 
 // selected reports whether n has each label of selector.

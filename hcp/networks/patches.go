@@ -4,9 +4,11 @@
 package networks
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -22,8 +24,16 @@ const (
 	patchedInterfaces = "/spec/template/spec/domain/devices/interfaces"
 )
 
+// The fields of a VM that decide on which nodes it runs.
+const (
+	patchedSelector = "/spec/template/spec/nodeSelector"
+	patchedAffinity = "/spec/template/spec/affinity"
+)
+
 // A patch is a JSON patch.
-type patch []struct {
+type patch []operation
+
+type operation struct {
 	Op, Path, From string
 	Value          json.RawMessage
 }
@@ -49,6 +59,134 @@ func (p patch) touches(field string) bool {
 	}
 	return false
 }
+
+// nodeSelectors returns the labels of the nodes that VMs of each NodePool may run on, by its name: its nodeSelector, after
+// HyperShift patched it.
+func nodeSelectors(o objects.Objects) map[string]map[string]string {
+	out, ofAll := map[string]map[string]string{}, patchOf(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		if k := np.Spec.Platform.Kubevirt; k != nil {
+			labels := map[string]string{}
+			maps.Copy(labels, k.NodeSelector)
+			out[np.Name] = patchOf(np.Annotations).selected(ofAll.selected(labels))
+		}
+	}
+	return out
+}
+
+// EdgeSelectors returns the nodeSelectors of those NodePools that decide where edges run. A NodePool without VMs does
+// not, if another one on one of its networks has VMs.
+func EdgeSelectors(o objects.Objects) map[string]map[string]string {
+	out, withVMs := nodeSelectors(o), map[network.Attachment]bool{}
+	for _, np := range o.NodePools {
+		for _, a := range objects.Attachments(o.HostedCluster, np) {
+			withVMs[a] = withVMs[a] || size(o.HostedCluster, np) > 0
+		}
+	}
+	for _, np := range o.NodePools {
+		if size(o.HostedCluster, np) == 0 && slices.ContainsFunc(objects.Attachments(o.HostedCluster, np), func(a network.Attachment) bool { return withVMs[a] }) {
+			delete(out, np.Name)
+		}
+	}
+	return out
+}
+
+// selected returns labels, a nodeSelector that the caller gives up, after p changed it.
+func (p patch) selected(labels map[string]string) map[string]string {
+	for _, op := range p {
+		key, ofKey := strings.CutPrefix(op.Path, patchedSelector+"/")
+		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+		sets := op.Op == "add" || op.Op == "replace"
+		switch {
+		case op.Path == patchedSelector && (sets || op.Op == "remove"):
+			var set map[string]string
+			_ = json.Unmarshal(op.Value, &set) // HyperShift refuses another value.
+			labels = map[string]string{}
+			maps.Copy(labels, set)
+		case ofKey && sets:
+			var value string
+			_ = json.Unmarshal(op.Value, &value)
+			labels[key] = value
+		case ofKey && op.Op == "remove":
+			delete(labels, key)
+		}
+	}
+	return labels
+}
+
+// placementPatched returns a hint about NodePools for which HyperShift patches the node affinity of VMs. oooi does not read
+// it, so edges run on other nodes unless edges, the user's selector, is set.
+func placementPatched(o objects.Objects, edges map[string]string) problem.Problems {
+	patches := func(of map[string]string) bool {
+		return slices.ContainsFunc(patchOf(of), func(op operation) bool {
+			return op.Op != "test" && op.Op != "remove" && strings.HasPrefix(op.Path+"/", patchedAffinity+"/") && strings.Contains(op.Path+string(op.Value), "nodeAffinity")
+		})
+	}
+	if edges != nil {
+		return nil
+	}
+	return poolsPatched(o, problem.VMPlacementPatched, patches, network.KeyEdgeNodeSelector)
+}
+
+// PatchErrors returns why HyperShift cannot apply the patches to VMs of each NodePool, by its name. It leaves out
+// NodePools for which no reason is known. The patch of the HostedCluster comes first.
+func PatchErrors(o objects.Objects) map[string]string {
+	out := map[string]string{}
+	ofAll, invalid := parsed(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		own, ofOwn := parsed(np.Annotations)
+		if reason := cmp.Or(invalid, ofOwn, slices.Concat(ofAll, own).fault()); reason != "" {
+			out[np.Name] = reason
+		}
+	}
+	return out
+}
+
+func parsed(annotations map[string]string) (p patch, invalid string) {
+	text, patches := annotations[hyperv1.JSONPatchAnnotation]
+	if !patches {
+		return nil, ""
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return nil, err.Error()
+	}
+	return p[:min(len(p), maxChecked)], ""
+}
+
+// fault returns why an operation of p fails, or "".
+func (p patch) fault() string {
+	for i, op := range p {
+		if fault := op.fault(p[:i]); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+// fault returns why op fails after the operations before it, or "". It knows only two objects of HyperShift's template: the
+// CPU and the interfaces. Their other fields are missing, unless an operation before adds them.
+func (op operation) fault(before patch) string {
+	quoted := strconv.Quote(op.Path[:min(len(op.Path), maxQuoted)])
+	switch op.Op {
+	case "add", "test", "move", "copy":
+		return ""
+	case "remove", "replace":
+	default:
+		return "unknown op " + strconv.Quote(op.Op[:min(len(op.Op), maxQuoted)])
+	}
+	ofCPU, isCPU := strings.CutPrefix(op.Path, "/spec/template/spec/domain/cpu/")
+	rest, isInterface := strings.CutPrefix(op.Path, patchedInterfaces+"/")
+	_, ofInterface, isField := strings.Cut(rest, "/")
+	missing := isCPU && ofCPU != "cores" || isInterface && isField && ofInterface != "name" && ofInterface != "bridge"
+	if missing && !before.touches(op.Path) {
+		return op.Op + " " + quoted + ": the field is missing"
+	}
+	return ""
+}
+
+// maxQuoted is the maximum length in bytes of what an error quotes of a patch, and maxChecked the maximum number of
+// operations that are checked.
+const maxQuoted, maxChecked = 100, 100
 
 // macs returns the MAC addresses that p sets, without duplicates.
 func (p patch) macs() []string {
@@ -80,7 +218,11 @@ func (p patch) macs() []string {
 
 // networksPatched returns a hint about NodePools for which HyperShift patches the networks of VMs.
 func networksPatched(o objects.Objects) problem.Problems {
-	patches := func(of map[string]string) bool { return patchOf(of).touches(patchedNetworks) }
+	return poolsPatched(o, problem.VMNetworksPatched, func(of map[string]string) bool { return patchOf(of).touches(patchedNetworks) })
+}
+
+// poolsPatched returns a problem that names the NodePools whose annotations, or those of the HostedCluster, patches accepts.
+func poolsPatched(o objects.Objects, cause problem.Cause, patches func(annotations map[string]string) bool, keys ...string) problem.Problems {
 	var pools []string
 	all := patches(o.HostedCluster.Annotations)
 	for _, np := range o.NodePools {
@@ -93,16 +235,17 @@ func networksPatched(o objects.Objects) problem.Problems {
 	}
 	slices.Sort(pools)
 	args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "nodePools": firstOf(pools)}
-	return problem.Problems{problem.New(problem.VMNetworksPatched, problem.Subject{}, args)}
+	return problem.Problems{problem.New(cause, problem.Subject{}, args, keys...)}
 }
 
-// macsPatched returns a problem for each MAC address that patches give to several VMs.
+// macsPatched returns a problem for each MAC address that patches give to several VMs. The old and the new VM of an update
+// are two.
 func macsPatched(o objects.Objects) (ps problem.Problems) {
-	vms, pools := map[string]int{}, map[string][]string{}
+	vms, most, pools := map[string]int{}, map[string]int{}, map[string][]string{}
 	count := func(np hyperv1.NodePool, macs []string) {
 		for _, mac := range macs {
 			if n := size(o.HostedCluster, np); n > 0 {
-				vms[mac], pools[mac] = vms[mac]+n, append(pools[mac], np.Name)
+				vms[mac], most[mac], pools[mac] = vms[mac]+n, most[mac]+maxVMs(o.HostedCluster, np), append(pools[mac], np.Name)
 			}
 		}
 	}
@@ -112,9 +255,13 @@ func macsPatched(o objects.Objects) (ps problem.Problems) {
 		count(np, network.Without(firstOf(patchOf(np.Annotations).macs()), func(mac string) bool { return slices.Contains(ofAll, mac) }))
 	}
 	for _, mac := range firstOf(slices.Sorted(maps.Keys(vms))) {
-		if vms[mac] > 1 {
+		cause := problem.MACPatched
+		if vms[mac] == 1 {
+			cause = problem.MACPatchedForUpdates
+		}
+		if most[mac] > 1 {
 			args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "mac": {mac}, "nodePools": firstOf(slices.Sorted(slices.Values(pools[mac])))}
-			ps = append(ps, problem.New(problem.MACPatched, problem.Subject{}, args))
+			ps = append(ps, problem.New(cause, problem.Subject{}, args))
 		}
 	}
 	return ps

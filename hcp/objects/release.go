@@ -28,6 +28,16 @@ func (r Release) Before(minor int) bool {
 // Since reports whether r is known, and is release 4.minor or later.
 func (r Release) Since(minor int) bool { return r != (Release{}) && !r.Before(minor) }
 
+// NewerThan reports whether r and other are known, and r is the newer one. Release 5.0 is the same as 4.23, as in
+// HyperShift (normalizeToV4 in support/supportedversion/version.go).
+func (r Release) NewerThan(other Release) bool {
+	minor := func(r Release) int { return 23*(r.major-4) + r.minor }
+	return r != (Release{}) && other != (Release{}) && minor(r) > minor(other)
+}
+
+// ReleaseOf returns the release of an image, which is unknown without a tag.
+func ReleaseOf(image string) Release { return releaseOf(imageref.Tag(image)) }
+
 // String returns r as "4.20".
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
 

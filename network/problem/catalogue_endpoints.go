@@ -40,6 +40,18 @@ var (
 		What:   "NodePool {nodePools} has a rootVolume without persistent.",
 		Effect: "HyperShift refuses the NodePool, and creates no VMs for it.",
 		Fix:    "Set spec.platform.kubevirt.rootVolume.persistent."})
+	NodePoolWithoutNetwork = declare("NodePoolWithoutNetwork", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "NodePool {nodePools} sets attachDefaultNetwork to false, and names no network.",
+		Effect: "HyperShift refuses the NodePool, and creates no VMs for it.",
+		Fix:    "Name a network in spec.platform.kubevirt.additionalNetworks."})
+	NodePoolReleaseNewer = declare("NodePoolReleaseNewer", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "The release of NodePool {nodePools} is newer than that of the HostedCluster.",
+		Effect: "HyperShift creates no new nodes of the NodePool, and does not update it.",
+		Fix:    "Update the HostedCluster first, or set an older release in spec.release.image of the NodePool."})
+	NodePoolPatchRefused = declare("NodePoolPatchRefused", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
+		What:   "HyperShift cannot apply annotation kubevirt-vm-jsonpatch to VMs of NodePool {nodePools} ({error}).",
+		Effect: "It creates no new nodes of the NodePool, and does not update it.",
+		Fix:    "Correct the JSON patch. Use op add for fields that HyperShift does not set."})
 	CertificatesDisabled = declare("CertificatesDisabled", Entry{Reason: NodesNotCreated, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {annotation} of the HostedCluster turns off its certificates.",
 		Effect: "Its control plane does not start until something else provides them.",

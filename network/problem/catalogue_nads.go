@@ -53,9 +53,13 @@ var (
 		What:   "Annotation {annotation} changes the networks of VMs of NodePool {nodePools}.",
 		Effect: "If VMs then boot from a network that no NodePool names, edges serve no address there.",
 		Fix:    "Name the networks in spec.platform.kubevirt.additionalNetworks of the NodePool instead."})
+	VMPlacementPatched = declare("VMPlacementPatched", Entry{Reason: NetworkMissing, Severity: SeverityInfo,
+		What:   "Annotation {annotation} changes the node affinity of VMs of NodePool {nodePools}, which oooi does not read.",
+		Effect: "Edges may run on nodes where no VM runs, and which may lack the network.",
+		Fix:    "Set annotation {key} to a label of the nodes where the VMs run."})
 	NoNetworkNamed = declare("NoNetworkNamed", Entry{Reason: NetworkMissing, Severity: SeverityError,
 		What:   "No NodePool of the cluster names a network.",
-		Effect: "Its VMs use only the pod network, which needs no edges.",
+		Effect: "Edges serve only networks that NodePools name. The pod network needs none.",
 		Fix:    "Create NodePools with --attach-default-network=false and --additional-network, or remove annotation network."})
 	NetworksTooMany = declare("NetworksTooMany", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "The NodePools of the cluster name more than {most} networks.",
@@ -147,6 +151,14 @@ var (
 		What:   "No node has the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker.",
 		Effect: "The plugin {type} creates a bridge without an uplink, so VMs and edges of different nodes do not reach each other.",
 		Fix:    "Create the bridge on the nodes, such as with a NodeNetworkConfigurationPolicy, or correct its name in spec.config."})
+	NADBridgeNotSelected = declare("NADBridgeNotSelected", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "No node that {where} allows has the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker.",
+		Effect: "The plugin creates a bridge without an uplink there. VMs and edges do not reach each other, so nodes do not become Ready.",
+		Fix:    "Change {where}, or create the bridge on these nodes."})
+	NADBridgeOnSomeNodes = declare("NADBridgeOnSomeNodes", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "Nodes {nodes} lack the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker. VMs or edges may be scheduled there.",
+		Effect: "The plugin creates a bridge without an uplink there, so VMs and edges of different nodes do not reach each other.",
+		Fix:    "Set annotation {annotation} on the NetworkAttachmentDefinition to {resource}. Pods of the network then run only on nodes with the bridge."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})
