@@ -100,13 +100,16 @@ func decideWanted(in served.Input, last network.Plan, others []OtherCluster) out
 //     its CIDR overlaps an older network (overlap.go), and gives way to another NAD of the same layer-2 network (twins.go).
 //     It must not hide a destination that edges or nodes use (reserved.go).
 //  2. A network waits if another hosted cluster uses its addresses (sharing.go).
-//  3. A network is refused if a VM has the address of an edge (inuse.go).
+//  3. A network is refused if a VM has the address of an edge or the gateway, or all VMs are outside the CIDR (inuse.go).
 //  4. DHCP leaves out addresses of hosts that are not of this cluster (inuse.go).
 func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outcome {
 	out := moveCIDRs(in)
 	out = out.yieldTo(others, last)
 	out = out.refuseInUse(slices.Concat(in.VMAddresses, vmsOfOthers(out.plan, others)), last)
-	out.problems = slices.Concat(out.problems, outsideCIDR(in, out.plan, last), nodesAtEdges(in, out.plan))
+	out = out.checked(func(n network.Network) problem.Problems {
+		return append(outsideCIDR(in, n, last), gatewayOfVM(in, n, last)...)
+	})
+	out.problems = slices.Concat(out.problems, keptByVMs(in, out.plan), sharedByVMs(in, out.plan), nodesAtEdges(in, out.plan))
 	out.plan = leaveOutHosts(in, out.plan, others)
 	return out
 }

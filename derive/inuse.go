@@ -1,7 +1,8 @@
 // This file decides what happens if another host already has an address that an edge or a VM would get.
 //
-// A VM keeps the address of an edge. An address of a running edge stays with the edge, since VMs are not trusted, and a
-// Warning names the VM. Another Warning names VMs whose addresses are not in the CIDR of their network.
+// A VM keeps the address of an edge or gateway. An address of a running edge stays with the edge, since VMs are not trusted,
+// and a Warning names the VM. Other Warnings name VMs that keep addresses which settings would take from them, that have
+// the same address, or whose addresses are not in the CIDR of their network.
 //
 // Other hosts are VMs of other hosted clusters on the network, hosts that these clusters name, and management nodes. DHCP
 // leaves out their addresses as long as VMs have enough others, so that no cluster can empty the pool of another one.
@@ -10,6 +11,7 @@ package derive
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -54,30 +56,119 @@ func holds(p network.Plan, name string, a netip.Addr) bool {
 	return slices.ContainsFunc(p.Networks, func(n network.Network) bool { return n.Name == name && slices.Contains(n.HeldAddresses(), a) })
 }
 
-// outsideCIDR returns a Warning for each network of p with VMs that have addresses, but none in its CIDR. Link-local
-// addresses do not count: OVN-Kubernetes in the VM adds one. While a VM moves from another network of last, the plan in
-// force, its object has the address in that network.
-func outsideCIDR(in served.Input, p, last network.Plan) problem.Problems {
+// outsideCIDR returns a problem if VMs on n have addresses, but none in its CIDR. It is an Error if that is so for all VMs,
+// and n is not in force: the CIDR is wrong. Link-local addresses do not count: OVN-Kubernetes in the VM adds one. While a VM
+// moves from another network of last, the plan in force, its object has the address in that network.
+func outsideCIDR(in served.Input, n network.Network, last network.Plan) problem.Problems {
+	s, inside := requestOf(in.Request, n), map[string]bool{}
+	of := network.Without(in.VMAddresses, func(h network.VMAddress) bool { return h.Network != n.Name || h.Address.IsLinkLocalUnicast() })
+	for _, h := range of {
+		moves := slices.ContainsFunc(last.Networks, func(x network.Network) bool { return x.Name != n.Name && x.CIDR.Contains(h.Address) })
+		inside[h.VM] = inside[h.VM] || n.CIDR.Contains(h.Address) || moves
+	}
+	of = network.Without(of, func(h network.VMAddress) bool { return inside[h.VM] })
+	if len(of) == 0 {
+		return nil
+	}
+	vms, addresses := named(of)
+	p := n.Problem(problem.VMsOutsideCIDR, problem.Args{"vms": vms, "addresses": addresses, "cidr": {n.CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...)
+	if has(last, n) || slices.Contains(slices.Collect(maps.Values(inside)), true) {
+		p = p.Warning()
+	}
+	return problem.Problems{p}
+}
+
+// gatewayOfVM returns a problem if a VM has the gateway of n. It is a Warning if that gateway is in force, in last.
+func gatewayOfVM(in served.Input, n network.Network, last network.Plan) problem.Problems {
+	gateway := requestOf(in.Request, n).Gateway
+	i := slices.IndexFunc(in.VMAddresses, func(h network.VMAddress) bool { return n.Primary && h.Network == n.Name && h.Address == gateway })
+	if i < 0 {
+		return nil
+	}
+	p := n.Problem(problem.GatewayIsVM, problem.Args{"vm": {in.VMAddresses[i].VM}, "gateway": {gateway.String()}}, network.KeyGateway)
+	if slices.ContainsFunc(last.Networks, func(x network.Network) bool { return x.Name == n.Name && x.DHCP.Router == gateway }) {
+		p = p.Warning()
+	}
+	return problem.Problems{p}
+}
+
+// keptByVMs returns a Warning for each annotation that would take addresses from VMs of p's networks. DHCP renews these
+// addresses as long as KubeVirt reports them, so the annotation counts when the VMs are gone.
+func keptByVMs(in served.Input, p network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
-		s, inside := requestOf(in.Request, n), map[string]bool{}
-		of := network.Without(in.VMAddresses, func(h network.VMAddress) bool { return h.Network != n.Name || h.Address.IsLinkLocalUnicast() })
-		for _, h := range of {
-			moves := slices.ContainsFunc(last.Networks, func(x network.Network) bool { return x.Name != n.Name && x.CIDR.Contains(h.Address) })
-			inside[h.VM] = inside[h.VM] || n.CIDR.Contains(h.Address) || moves
-		}
-		var vms, addresses []string
-		for _, h := range of {
-			if !inside[h.VM] {
-				vms, addresses = append(vms, h.VM), append(addresses, h.Address.String())
+		set := requestOf(in.Request, n).Settings
+		on := network.Without(in.VMAddresses, func(h network.VMAddress) bool {
+			return h.Network != n.Name || !n.CIDR.Contains(h.Address) || !n.Runs(network.ServiceDHCP)
+		})
+		for _, key := range []string{network.KeyDHCPExclude, network.KeyReservations, network.KeyNTPServers} {
+			var values []string
+			kept := network.Without(on, func(h network.VMAddress) bool {
+				taking := takes(set, key, h, on)
+				values = append(values, taking...)
+				return len(taking) == 0
+			})
+			if vms, addresses := named(kept); len(vms) > 0 {
+				slices.Sort(values)
+				values = slices.Compact(values)
+				args := problem.Args{"key": {key}, "values": values[:min(len(values), maxNamed)], "vms": vms, "addresses": addresses}
+				ps = append(ps, n.Problem(problem.AddressKeptByVM, args, key))
 			}
-		}
-		if vms = slices.Compact(vms); len(vms) > 0 {
-			args := problem.Args{"vms": vms[:min(len(vms), maxNamed)], "addresses": addresses[:min(len(addresses), maxNamed)], "cidr": {n.CIDR.String()}, "where": {s.CIDRField}}
-			ps = append(ps, n.Problem(problem.VMsOutsideCIDR, args, s.CIDRKeys...))
 		}
 	}
 	return ps
+}
+
+// takes returns the values of set's annotation key that take h from its VM. on has the addresses of all VMs of the network.
+func takes(set network.Settings, key string, h network.VMAddress, on []network.VMAddress) (values []string) {
+	for _, r := range set.DHCPExclude {
+		if key == network.KeyDHCPExclude && r.Contains(h.Address) {
+			values = append(values, r.Short())
+		}
+	}
+	for _, r := range set.Reservations {
+		if key != network.KeyReservations || h.MAC == "" || (h.MAC == r.MAC) == (h.Address == r.Address) {
+			continue
+		}
+		has := func(x network.VMAddress) bool { return x.MAC == r.MAC && x.Address == r.Address }
+		if h.MAC != r.MAC || !slices.ContainsFunc(on, has) {
+			values = append(values, r.MAC+"="+r.Address.String())
+		}
+	}
+	if key == network.KeyNTPServers && slices.Contains(set.NTPServers, h.Address) {
+		values = append(values, h.Address.String())
+	}
+	return values
+}
+
+// sharedByVMs returns a Warning for each address that two VMs have on one of p's networks.
+func sharedByVMs(in served.Input, p network.Plan) problem.Problems {
+	var ps problem.Problems
+	for _, n := range p.Networks {
+		vms := map[netip.Addr][]string{}
+		for _, h := range in.VMAddresses {
+			if h.Network == n.Name && n.CIDR.Contains(h.Address) && !slices.Contains(vms[h.Address], h.VM) {
+				vms[h.Address] = append(vms[h.Address], h.VM)
+			}
+		}
+		for _, a := range slices.SortedFunc(maps.Keys(vms), netip.Addr.Compare) {
+			if of := vms[a]; len(of) > 1 {
+				slices.Sort(of)
+				ps = append(ps, n.Problem(problem.AddressSharedByVMs, problem.Args{"vms": of[:min(len(of), maxNamed)], "address": {a.String()}}))
+			}
+		}
+	}
+	return ps
+}
+
+// named returns the first VMs and addresses of all, for a problem.
+func named(all []network.VMAddress) (vms, addresses []string) {
+	for _, h := range all {
+		vms, addresses = append(vms, h.VM), append(addresses, h.Address.String())
+	}
+	slices.Sort(vms)
+	vms = slices.Compact(vms)
+	return vms[:min(len(vms), maxNamed)], addresses[:min(len(addresses), maxNamed)]
 }
 
 // maxNamed limits how many VMs or addresses a problem names.

@@ -292,6 +292,22 @@ func TestVMsWithOneMAC(t *testing.T) {
 	g.Expect(ps).To(ContainElement(And(HaveField("Cause", problem.MACShared), HaveField("Args", HaveKeyWithValue("vms", problem.Values{"one", "two"})))))
 }
 
+// TestFinishedVMs: KubeVirt keeps the object of a VM that failed, with its last address. The VM has no address, and is on no network.
+func TestFinishedVMs(t *testing.T) {
+	g := NewWithT(t)
+	for phase, counts := range map[string]bool{"Running": true, "Failed": false, "Succeeded": false} {
+		o := served(t)
+		o.VMs = nil
+		o.AddVMs([]lenient.VirtualMachineInstance{{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "old"},
+			Spec:   lenient.VMSpec{Networks: []lenient.VMNetwork{{Name: "a", Multus: &lenient.VMMultus{NetworkName: "clusters/vlan100"}}}},
+			Status: lenient.VMStatus{Phase: phase, Interfaces: []lenient.VMInterface{{Name: "a", MAC: "02:aa:00:00:00:01", IP: "192.168.100.3"}}}}})
+		_, ps := plan(o)
+		in, _ := translated(o)
+		g.Expect(ps.Blocking()).To(Equal(counts), phase)
+		g.Expect(len(in.InUse) > 0).To(Equal(counts), phase)
+	}
+}
+
 // TestPublishedNameOfTheIngress: a name that HyperShift publishes leads to HyperShift's endpoint. The ingress keeps its other names.
 func TestPublishedNameOfTheIngress(t *testing.T) {
 	g := NewWithT(t)

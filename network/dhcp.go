@@ -13,7 +13,7 @@ import (
 type DHCP struct {
 	// Range is the pool, first and last included. Zero if edges do not run DHCP.
 	Range Range `json:"range"`
-	// Exclude are addresses in Range that are never assigned.
+	// Exclude are addresses in Range that are never assigned. A VM that has one keeps it while it runs.
 	Exclude []Range `json:"exclude,omitempty"`
 	// Named are addresses in Range that the user gave to a host, by a name or as a server, sorted. No new client gets
 	// them. A client that has one keeps it, because the user may have named this client.

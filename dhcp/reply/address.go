@@ -134,12 +134,16 @@ func (c client) permitted(a netip.Addr) bool {
 	return c.n.DHCP.Range.Contains(a) && !slices.Contains(c.n.DHCP.Named, a) && c.allowed(a) && !c.inUse(a)
 }
 
-// keeps reports whether the plan permits this client to keep its address a. A VM also keeps an address
-// outside the range, since it may be older than oooi or the range. A node whose address changes is lost to
-// its cluster. An unknown client does not, since the address may belong to another server's pool. Each
-// client keeps only addresses that it is allowed to have. A client whose reservation is free keeps only the
-// reserved address.
+// keeps reports whether this client may keep its address a. A VM keeps the address that KubeVirt reports for it, whatever
+// the plan is by now, unless an edge or the router has it: a node whose address changes is lost to its cluster. A guest
+// agent can report any address. So a VM keeps one that is reserved for another client only if it also has the lease, from
+// before the reservation. Other addresses are kept as long as the plan permits it. A VM also keeps one outside the range,
+// since it may be older than oooi or the range. An unknown client does not, since the address may belong to another
+// server's pool. A client whose reservation is free keeps only the reserved address.
 func (c client) keeps(a netip.Addr) bool {
+	if a == c.reported && isHost(c.n.CIDR, a) {
+		return !c.ours(a) && (c.holds(a) || !c.reservedForAnother(a))
+	}
 	r := c.reservation()
 	if r.IsValid() && (a == r || c.available(r)) {
 		return a == r
@@ -150,12 +154,11 @@ func (c client) keeps(a netip.Addr) bool {
 // allowed reports whether a is not an address of oooi or the router, not excluded, and not reserved for
 // another client.
 func (c client) allowed(a netip.Addr) bool {
-	for _, r := range c.n.DHCP.Reservations {
-		if r.Address == a {
-			return r.MAC == c.mac
-		}
-	}
-	return !c.ours(a) && !c.excluded(a)
+	return !c.ours(a) && !c.reservedForAnother(a) && (a == c.reservation() || !c.excluded(a))
+}
+
+func (c client) reservedForAnother(a netip.Addr) bool {
+	return slices.ContainsFunc(c.n.DHCP.Reservations, func(r network.Reservation) bool { return r.Address == a && r.MAC != c.mac })
 }
 
 func (c client) excluded(a netip.Addr) bool {

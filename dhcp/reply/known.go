@@ -34,13 +34,13 @@ type Leases interface {
 // VMs is the read access to the VMs of the cluster.
 type VMs interface {
 	// VM returns the name of the VM with this MAC, and the address that KubeVirt
-	// reports for it on the network (zero: none).
+	// reports for it: one in the network's CIDR if there is one, else another (zero: none).
 	VM(mac string) (name string, address netip.Addr, ok bool)
 	// Reporter returns the MAC of the VM for which KubeVirt reports address. Empty:
 	// none.
 	Reporter(address netip.Addr) string
 	// All returns the MACs of all VMs, each with the address that KubeVirt reports for it
-	// on the network (zero: none), in no order.
+	// (as VM returns it), in no order.
 	All() iter.Seq2[string, netip.Addr]
 	// Gone reports that no VM of this name existed in the last five minutes. False if that
 	// is not certain.

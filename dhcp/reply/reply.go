@@ -139,8 +139,12 @@ func (x exchange) selecting() Verdict {
 }
 
 // renewing decides about a client that renews or rebinds the address that it uses. If no client has a lease
-// on it, this client gets one, so that lost leases do not disconnect clients.
+// on it, this client gets one, so that lost leases do not disconnect clients. A VM that renews its lease uses the
+// address, even while its guest agent reports none.
 func (x exchange) renewing() Verdict {
+	if x.vm != "" && !x.reported.IsValid() && x.holds(x.has) {
+		x.reported = x.has
+	}
 	if a, ok := x.address(x.has); !ok || a != x.has {
 		return x.deny(x.has)
 	}
@@ -152,7 +156,7 @@ func (x exchange) renewing() Verdict {
 // leases that it knows.
 func (x exchange) rebooting() Verdict {
 	if !x.n.CIDR.Contains(x.asked) {
-		return x.refuse(x.asked, "this address belongs to another network")
+		return x.deny(x.asked)
 	}
 	known := x.reservation().IsValid() || x.own().IsValid()
 	if !known && !x.known.Complete {
@@ -178,12 +182,18 @@ func (x exchange) rebooting() Verdict {
 }
 
 // deny refuses the address that a client uses or remembers. If another server may have assigned the address,
-// there is no reply.
+// there is no reply. There is none either if KubeVirt reports the address for this VM, and no other host has
+// it: another server may still renew it.
 func (x exchange) deny(a netip.Addr) Verdict {
+	inside := x.n.CIDR.Contains(a)
 	_, had := x.known.Leases.Of(x.mac)
 	given := had || x.reservation().IsValid() || x.ours(a) || x.n.DHCP.Range.Contains(a) && !x.excluded(a)
-	if x.n.CIDR.Contains(a) && !given {
+	uses := a == x.reported && !x.ours(a) && x.available(a)
+	switch {
+	case uses || inside && !given:
 		return x.silent(UnknownAddress)
+	case !inside:
+		return x.refuse(a, "this address belongs to another network")
 	}
 	return x.refuse(a, "this address is no longer yours")
 }

@@ -29,6 +29,7 @@ func TestReportedAddresses(t *testing.T) {
 	taken[mac2] = "blue-worker-2"
 	published := blue()
 	published.PublishedAddresses = []netip.Addr{second}
+	promised := changed(func(d *network.DHCP) { d.Reservations = []network.Reservation{{MAC: mac2, Address: second}} })
 	machine := func(last, mac string, after time.Duration) network.Lease {
 		l := held(last, mac, after)
 		l.VM = "blue-worker-1"
@@ -44,14 +45,36 @@ func TestReportedAddresses(t *testing.T) {
 		"RENEWING: reported, and an edge's":        {world{vms: reporting(mac1, "4")}, request, with(has("4")), reply.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and published":        {world{n: published, vms: reporting(mac1, "66")}, request, with(has("66")), reply.Refused, nak, "", "", "", false},
 		"RENEWING: reported, and excluded": {
-			world{n: excluded, vms: reporting(mac1, "20")}, request, with(has("20")), reply.UnknownAddress, none, "", "", "", false},
+			world{n: excluded, vms: reporting(mac1, "20")}, request, with(has("20")), reply.Granted, ack, "20", mac1, "", false},
+		"RENEWING: reported and leased, and excluded since": {
+			world{n: excluded, vms: reporting(mac1, "20"), leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), reply.Granted, ack, "20", "", "", true},
+		"RENEWING: leased, excluded since, and its agent is down": {
+			world{n: excluded, vms: isMachine, leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), reply.Granted, ack, "20", "", "", true},
+		"DISCOVER: reported, and excluded":                         {world{n: excluded, vms: reporting(mac1, "20")}, discover, nil, reply.Offered, offer, "20", "", "", false},
+		"DISCOVER: leased, excluded since, and no longer reported": {world{n: excluded, vms: isMachine, leases: []network.Lease{machine("20", mac1, hour)}}, discover, nil, reply.Offered, offer, ofMAC1, "", "", false},
 		"RENEWING: reported, and its reservation is another": {
-			world{n: reserved, vms: reporting(mac1, "66")}, request, with(has("66")), reply.Refused, nak, "", "", "", false},
+			world{n: reserved, vms: reporting(mac1, "66")}, request, with(has("66")), reply.Granted, ack, "66", mac1, "", false},
+		"RENEWING: leased, its reservation is another, and its agent is down": {
+			world{n: reserved, vms: isMachine, leases: []network.Lease{machine("66", mac1, hour)}}, request, with(has("66")), reply.Granted, ack, "66", "", "", true},
 		"RENEWING: reported, and its reservation is in use by another": {
 			world{n: reserved, vms: reporting(mac1, "66", mac2, "7")}, request, with(has("66")), reply.Granted, ack, "66", mac1, "", false},
 		"RENEWING: reported, and reserved for another": {
-			world{n: changed(func(d *network.DHCP) { d.Reservations = []network.Reservation{{MAC: mac2, Address: second}} }), vms: reporting(mac1, "66")},
-			request, with(has("66")), reply.Refused, nak, "", "", "", false},
+			world{n: promised, vms: reporting(mac1, "66")}, request, with(has("66")), reply.UnknownAddress, none, "", "", "", false},
+		"DISCOVER: reported, and reserved for another": {
+			world{n: promised, vms: reporting(mac1, "66")}, discover, with(asks("66")), reply.Offered, offer, ofMAC1, "", "", false},
+		"SELECTING: reported, and reserved for another": {
+			world{n: promised, vms: reporting(mac1, "66")}, request, with(server(us), asks("66")), reply.Refused, nak, "", "", "", false},
+		"RENEWING: reported and leased, and reserved for another since": {
+			world{n: promised, vms: reporting(mac1, "66"), leases: []network.Lease{machine("66", mac1, hour)}},
+			request, with(has("66")), reply.Granted, ack, "66", "", "", true},
+		"RENEWING: reported, and reserved for and leased to another": {
+			world{n: promised, vms: reporting(mac1, "66"), leases: []network.Lease{held("66", mac2, hour)}}, request, with(has("66")), reply.Refused, nak, "", "", "", false},
+		"RENEWING: reported outside of the CIDR": {
+			world{vms: cluster{names: isMachine.names, reports: map[string]string{mac1: "10.9.9.11"}}}, request, with(has("10.9.9.11")), reply.UnknownAddress, none, "", "", "", false},
+		"INIT-REBOOT: reported outside of the CIDR": {
+			world{vms: cluster{names: isMachine.names, reports: map[string]string{mac1: "10.9.9.11"}}}, request, with(asks("10.9.9.11")), reply.UnknownAddress, none, "", "", "", false},
+		"RENEWING: outside of the CIDR, reported elsewhere": {
+			world{vms: cluster{names: isMachine.names, reports: map[string]string{mac1: "10.9.9.11"}}}, request, with(has("10.9.9.12")), reply.Refused, nak, "", "", "", false},
 		"RENEWING: reported by two, and it is the other's": {
 			world{vms: cluster{names: taken, reports: map[string]string{mac2: "192.168.100.66"}}}, request, with(has("66")), reply.Refused, nak, "", "", "", false},
 		"RENEWING: reported by another, but leased to it": {

@@ -45,8 +45,8 @@ type vmIndex struct {
 	byAddr   map[netip.Addr]string
 }
 
-// A nic is one interface of one VM. address is the address that KubeVirt reports inside the network, zero if
-// none. nad is the "namespace/name" of its NetworkAttachmentDefinition.
+// A nic is one interface of one VM. address is the address that KubeVirt reports inside the network, else another
+// one that it reports, zero if none. nad is the "namespace/name" of its NetworkAttachmentDefinition.
 type nic struct {
 	vm, mac, nad string
 	address      netip.Addr
@@ -97,18 +97,21 @@ func (k *Kube) VMs(ctx context.Context, cidr netip.Prefix) *VMs {
 	return m
 }
 
-// keep converts a VirtualMachineInstance to a vm.
+// keep converts a VirtualMachineInstance to a vm. One that is finished has no interfaces.
 func (m *VMs) keep(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return o, nil
 	}
 	phase, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "phase")
-	return &vm{
+	one := &vm{
 		runs:       phase == "Running",
 		ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace(), ResourceVersion: u.GetResourceVersion(), UID: u.GetUID(), CreationTimestamp: u.GetCreationTimestamp()},
-		nics:       nics(u, m.cidr),
-	}, nil
+	}
+	if phase != "Failed" && phase != "Succeeded" {
+		one.nics = nics(u, m.cidr)
+	}
+	return one, nil
 }
 
 // nics returns the interfaces in the spec, with their addresses in the status. It skips fields of an unknown
@@ -123,9 +126,13 @@ func nics(vmi *unstructured.Unstructured, cidr netip.Prefix) []nic {
 		}
 		n := nic{vm: vmi.GetName(), mac: hw.String(), nad: nads[name]}
 		for _, a := range addresses {
-			if addr, err := netip.ParseAddr(a); err == nil && cidr.Contains(addr) {
+			addr, _ := netip.ParseAddr(a)
+			if cidr.Contains(addr) {
 				n.address = addr
 				break
+			}
+			if addr.Is4() && !addr.IsLinkLocalUnicast() && !n.address.IsValid() {
+				n.address = addr
 			}
 		}
 		out = append(out, n)
@@ -203,7 +210,7 @@ func (m *VMs) rebuild() {
 			if was, ok := x.byMAC[n.mac]; !ok || was.vm == n.vm {
 				x.byMAC[n.mac] = n
 			}
-			if _, taken := x.byAddr[n.address]; n.address.IsValid() && !taken {
+			if _, taken := x.byAddr[n.address]; m.cidr.Contains(n.address) && !taken {
 				x.byAddr[n.address] = n.mac
 			}
 		}
@@ -230,7 +237,7 @@ func (m *VMs) Ready() error {
 func (m *VMs) Changed() <-chan struct{} { return m.signal.Changed() }
 
 // VM returns the name of the VM that has this MAC (lower case, colons), and its reported address, zero if
-// none.
+// none. Without an address inside the network, it is one outside.
 func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
 	n, ok := m.index.Load().byMAC[mac]
 	return n.vm, n.address, ok
@@ -239,7 +246,7 @@ func (m *VMs) VM(mac string) (name string, address netip.Addr, ok bool) {
 // Reporter returns the MAC of the VM that is reported to have address. Empty: none.
 func (m *VMs) Reporter(address netip.Addr) string { return m.index.Load().byAddr[address] }
 
-// All returns the MACs of all VMs, each with its reported address, zero if none.
+// All returns the MACs of all VMs, each with its reported address, as VM returns it.
 func (m *VMs) All() iter.Seq2[string, netip.Addr] {
 	return func(yield func(string, netip.Addr) bool) {
 		for mac, n := range m.index.Load().byMAC {
@@ -259,12 +266,12 @@ func (m *VMs) Each(nad string, f func(name string, macs []string, runs bool)) {
 			attached, addressed := false, false
 			for _, n := range one.nics {
 				macs, attached = append(macs, n.mac), attached || n.nad == nad
-				addressed = addressed || n.nad == nad && n.address.IsValid()
+				addressed = addressed || n.nad == nad && m.cidr.Contains(n.address)
 			}
 			f(one.Name, macs, one.runs && attached && !addressed)
 		}
 	}
 }
 
-// Reported returns the MAC of the VM at each reported address. Do not change the map.
+// Reported returns the MAC of the VM at each address that is reported inside the network. Do not change the map.
 func (m *VMs) Reported() map[netip.Addr]string { return m.index.Load().byAddr }

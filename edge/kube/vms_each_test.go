@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,4 +41,37 @@ func TestEachVMOfANetwork(t *testing.T) {
 		g.Expect(fmt.Sprint(macs)).To(gomega.Equal("[02:00:00:00:00:01 02:00:00:00:00:02]"), name)
 	})
 	g.Expect(runs).To(gomega.Equal(map[string]bool{"on": true, "short": true, "elsewhere": false, "starting": false, "pods": false, "booted": false, "odd": false}))
+}
+
+// TestReportedAddressOfAVM: a VM has its first address inside the network, else its first other one. Only addresses inside belong to it
+// alone. A VM that is finished has none.
+func TestReportedAddressOfAVM(t *testing.T) {
+	g := gomega.NewWithT(t)
+	m := &VMs{cidr: netip.MustParsePrefix("192.168.100.0/24"), store: cache.NewStore(cache.MetaNamespaceKeyFunc), seen: func() bool { return true }, deletions: deletions{now: time.Now}}
+	for mac, c := range map[string]struct {
+		phase   string
+		reports []any
+	}{
+		"02:00:00:00:00:01": {"Running", []any{"fe80::1", "10.1.1.1", "192.168.100.66"}},
+		"02:00:00:00:00:02": {"Running", []any{"fe80::1", "169.254.0.2", "10.9.9.11", "10.9.9.12"}},
+		"02:00:00:00:00:03": {"Failed", []any{"192.168.100.3"}},
+		"02:00:00:00:00:04": {"Succeeded", []any{"192.168.100.4"}},
+	} {
+		one, err := m.keep(&unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": mac, "namespace": "clusters-blue"},
+			"spec":     map[string]any{"domain": map[string]any{"devices": map[string]any{"interfaces": []any{map[string]any{"name": "net"}}}}},
+			"status":   map[string]any{"phase": c.phase, "interfaces": []any{map[string]any{"name": "net", "mac": mac, "ipAddresses": c.reports}}},
+		}})
+		g.Expect(err).NotTo(gomega.HaveOccurred())
+		g.Expect(m.store.Add(one)).To(gomega.Succeed())
+	}
+	m.rebuild()
+	for mac, want := range map[string]string{"02:00:00:00:00:01": "192.168.100.66", "02:00:00:00:00:02": "10.9.9.11"} {
+		_, a, ok := m.VM(mac)
+		g.Expect(ok).To(gomega.BeTrue())
+		g.Expect(a.String()).To(gomega.Equal(want))
+	}
+	g.Expect(m.Reported()).To(gomega.Equal(map[netip.Addr]string{netip.MustParseAddr("192.168.100.66"): "02:00:00:00:00:01"}))
+	_, _, ok := m.VM("02:00:00:00:00:03")
+	g.Expect(ok).To(gomega.BeFalse())
 }

@@ -200,6 +200,7 @@ func vmiKind() kind {
 		fields: project(reflect.TypeFor[VirtualMachineInstance](), append(metadata(),
 			"spec.networks[].name",
 			"spec.networks[].multus.networkName",
+			"status.phase",
 			"status.interfaces[].name",
 			"status.interfaces[].mac",
 			"status.interfaces[].ipAddress",

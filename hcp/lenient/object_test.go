@@ -237,6 +237,16 @@ func TestGuestsDoNotStopTheirCluster(t *testing.T) {
 	}
 }
 
+// TestFinishedVMs: a VM that failed or succeeded is finished. The phase of another VM is not kept, because a change of it means nothing.
+func TestFinishedVMs(t *testing.T) {
+	g := NewWithT(t)
+	for phase, finished := range map[string]bool{"Scheduled": false, "Running": false, "Unknown": false, "Failed": true, "Succeeded": true} {
+		vm := decoded[lenient.VirtualMachineInstance](t, `{"metadata":{"name":"a"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100"}}]},"status":{"phase":"`+phase+`"}}`).Items[0]
+		g.Expect(vm.Finished()).To(Equal(finished), phase)
+		g.Expect(vm.Status.Phase != "").To(Equal(finished), phase)
+	}
+}
+
 // TestBookmarks: a cache counts as synchronized when it gets this annotation, which only a bookmark has.
 func TestBookmarks(t *testing.T) {
 	g := NewWithT(t)

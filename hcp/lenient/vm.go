@@ -41,6 +41,8 @@ type VMMultus struct {
 
 // A VMStatus has what KubeVirt reports about a VM. Copies of a VM share it, so it must not be changed.
 type VMStatus struct {
+	// Phase is empty unless the VM is finished.
+	Phase      string        `json:"phase"`
 	Interfaces []VMInterface `json:"interfaces"`
 	// Conditions are the conditions of type MigrationRequired, whatever their status.
 	Conditions []VMCondition `json:"conditions"`
@@ -57,6 +59,11 @@ type VMCondition struct {
 
 // HasOtherNetworks reports whether v, a running VM, may be on other networks than its spec names.
 func (v *VirtualMachineInstance) HasOtherNetworks() bool { return len(v.Status.Conditions) > 0 }
+
+// Finished reports whether v has stopped for good: KubeVirt keeps the object of a VM that failed, with its last addresses.
+func (v *VirtualMachineInstance) Finished() bool {
+	return v.Status.Phase == "Failed" || v.Status.Phase == "Succeeded"
+}
 
 // A VMInterface is an interface of a VM, as KubeVirt reports it. Interfaces without a name are left out: only the guest
 // agent reports them, and a node has one for each pod.
@@ -96,6 +103,9 @@ func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 	if !slices.ContainsFunc(v.Spec.Networks, func(n VMNetwork) bool { return n.Multus != nil }) {
 		v.Spec, v.Status = VMSpec{}, VMStatus{}
 		return nil
+	}
+	if v.Status.Phase = interned(v.Status.Phase); !v.Finished() {
+		v.Status.Phase = "" // A VM that starts need not wake its cluster.
 	}
 	for i := range v.Spec.Networks {
 		n := &v.Spec.Networks[i]

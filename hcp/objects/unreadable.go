@@ -40,10 +40,13 @@ func (o *Objects) AddRoutes(all []lenient.Route) {
 	}
 }
 
-// AddVMs adds the VirtualMachineInstances of the control plane namespace.
+// AddVMs adds the VirtualMachineInstances of the control plane namespace that are not finished.
 func (o *Objects) AddVMs(all []lenient.VirtualMachineInstance) {
-	o.VMs = append(o.VMs, all...)
 	for i := range all {
+		if all[i].Finished() {
+			continue
+		}
+		o.VMs = append(o.VMs, all[i])
 		o.Unreadable = append(o.Unreadable, unreadable(&all[i], all[i].Unreadable)...)
 	}
 }

@@ -109,10 +109,22 @@ var (
 		What:   "The {role} {address} of network {network} is also an address of {node}.",
 		Effect: "If the node has it on this network, two hosts interrupt each other's connections.",
 		Fix:    "Set annotation edge-addresses to four free addresses, or give the node another address."})
-	VMsOutsideCIDR = declare("VMsOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+	VMsOutsideCIDR = declare("VMsOutsideCIDR", Entry{Reason: AddressConflict, Severity: SeverityError,
 		What:   "VMs {vms} have addresses {addresses} on network {network}. Its CIDR is {cidr}.",
-		Effect: "These VMs do not reach the edges. The CIDR is wrong, or another DHCP server assigns addresses.",
+		Effect: "Edges do not serve these VMs. The CIDR is wrong, or another DHCP server assigns addresses.",
 		Fix:    "Set {where} to the network of the VMs. Or stop the other DHCP server, or correct its pool."})
+	GatewayIsVM = declare("GatewayIsVM", Entry{Reason: AddressConflict, Severity: SeverityError,
+		What:   "VM {vm} has {gateway}, the gateway of network {network}.",
+		Effect: "Two hosts cannot have one address, and with this gateway DHCP takes it from the VM.",
+		Fix:    "Set annotation gateway to the address of the router, or give the VM another address."})
+	AddressKeptByVM = declare("AddressKeptByVM", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "VMs {vms} on network {network} have {addresses}, which annotation {key} ({values}) takes from them.",
+		Effect: "A VM with a DHCP lease keeps its address while it runs, because a node whose address changes is lost. The annotation counts when the VM is gone.",
+		Fix:    "Replace these VMs, or change annotation {key}."})
+	AddressSharedByVMs = declare("AddressSharedByVMs", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "VMs {vms} report the same address {address} on network {network}.",
+		Effect: "Connections to it reach only one of them, and DHCP renews it for only one.",
+		Fix:    "Remove the address from the VM that has no DHCP lease for it."})
 	AppsAddressShared = declare("AppsAddressShared", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "Annotation {key} ({address}) is also the address of *.apps of hosted cluster {hostedCluster}.",
 		Effect: "Unless the host there selects clusters by server name, the console of one cluster is that of the other.",
