@@ -42,7 +42,7 @@ var ofControlPlane = []string{"cluster-policy-controller", "cluster-version-oper
 func nodeImages(o objects.Objects) []string {
 	hc := o.HostedCluster
 	images := []string{hc.Annotations[hyperv1.KonnectivityAgentImageAnnotation]}
-	if pullControlPlaneOperator(hc) {
+	if pullsControlPlaneOperator(hc) {
 		images = append(images, hc.Annotations[hyperv1.ControlPlaneOperatorImageAnnotation])
 	}
 	for _, np := range o.NodePools {
@@ -51,8 +51,8 @@ func nodeImages(o objects.Objects) []string {
 	return append(images, imageref.Replacements(hc.Annotations[hyperv1.ImageOverridesAnnotation], ofControlPlane...)...)
 }
 
-// pullControlPlaneOperator reports whether nodes may pull the image of the control plane operator.
-func pullControlPlaneOperator(hc *hyperv1.HostedCluster) bool {
+// pullsControlPlaneOperator reports whether nodes may pull the image of the control plane operator.
+func pullsControlPlaneOperator(hc *hyperv1.HostedCluster) bool {
 	c := hc.Spec.Configuration
 	return c != nil && c.Proxy != nil && c.Proxy.HTTPSProxy != ""
 }

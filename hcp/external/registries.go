@@ -24,7 +24,7 @@ const maxRegistries = 256
 // releaseImages returns the release images, sorted: those that are set in specs, those that the control plane runs, and those to which it is being updated.
 func releaseImages(o objects.Objects) []string {
 	images := []string{o.HostedCluster.Spec.Release.Image}
-	if r := o.HostedCluster.Spec.ControlPlaneRelease; r != nil && pullControlPlaneOperator(o.HostedCluster) {
+	if r := o.HostedCluster.Spec.ControlPlaneRelease; r != nil && pullsControlPlaneOperator(o.HostedCluster) {
 		images = append(images, r.Image)
 	}
 	for _, np := range o.NodePools {

@@ -26,7 +26,6 @@ const (
 	imagesOfOpenShift = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	imagesOfOKD       = "quay.io/okd/scos-content"
 	imagesOfOKDOnFCOS = "quay.io/openshift/okd-content"
-	releasesOKDOnFCOS = "quay.io/openshift/okd"
 )
 
 // namedBy returns the repository with the images that release names. Empty: unknown.
@@ -36,7 +35,7 @@ func namedBy(release string) string {
 		return imagesOfOpenShift
 	case imageref.Covers("quay.io/okd", release):
 		return imagesOfOKD
-	case imageref.Covers(releasesOKDOnFCOS, release):
+	case imageref.Covers("quay.io/openshift/okd", release):
 		return imagesOfOKDOnFCOS
 	}
 	return ""
