@@ -1,16 +1,18 @@
 package hcp_test
 
 import (
+	"cmp"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// TestPatchedMAC: a patch gives its MAC to each VM of a NodePool. With one VM, that is no problem.
+// TestPatchedMAC: a patch gives its MAC to each VM of a NodePool. One VM has it alone, except while an update replaces it.
 func TestPatchedMAC(t *testing.T) {
 	const at = "/spec/template/spec/domain/devices/interfaces"
 	for name, c := range map[string]struct {
@@ -18,11 +20,15 @@ func TestPatchedMAC(t *testing.T) {
 		replicas  int32
 		ofCluster bool
 		want      []string
+		of        problem.Cause // default: MACPatched
+		surge     *int
 	}{
 		"two VMs":                  {patch: `{"op":"add","path":"` + at + `/0/macAddress","value":"02:00:00:00:00:0A"}`, replicas: 2, want: []string{"blue"}},
 		"a whole interface":        {patch: `{"op":"replace","path":"` + at + `/0","value":{"name":"a","macAddress":"02:00:00:00:00:0a"}}`, replicas: 2, want: []string{"blue"}},
 		"all interfaces":           {patch: `{"op":"add","path":"` + at + `","value":[{"name":"a"},{"name":"b","macAddress":"02:00:00:00:00:0a"}]}`, replicas: 2, want: []string{"blue"}},
-		"one VM":                   {patch: `{"op":"add","path":"` + at + `/0/macAddress","value":"02:00:00:00:00:0a"}`, replicas: 1},
+		"one VM":                   {patch: `{"op":"add","path":"` + at + `/0/macAddress","value":"02:00:00:00:00:0a"}`, replicas: 1, want: []string{"blue"}, of: problem.MACPatchedForUpdates},
+		"one VM, and no surge":     {patch: `{"op":"add","path":"` + at + `/0/macAddress","value":"02:00:00:00:00:0a"}`, replicas: 1, surge: new(int)},
+		"no VM":                    {patch: `{"op":"add","path":"` + at + `/0/macAddress","value":"02:00:00:00:00:0a"}`, replicas: 0},
 		"one VM of each NodePool":  {patch: `{"op":"add","path":"` + at + `/0/macAddress","value":"02:00:00:00:00:0a"}`, replicas: 1, ofCluster: true, want: []string{"blue", "green"}},
 		"no MAC":                   {patch: `{"op":"add","path":"` + at + `/0/model","value":"e1000"}`, replicas: 2},
 		"it is removed":            {patch: `{"op":"remove","path":"` + at + `/0/macAddress"}`, replicas: 2},
@@ -34,6 +40,10 @@ func TestPatchedMAC(t *testing.T) {
 			o.VMs = nil
 			for i := range o.NodePools {
 				o.NodePools[i].Spec.Replicas = &c.replicas
+				if c.surge != nil {
+					none := intstr.FromInt(*c.surge)
+					o.NodePools[i].Spec.Management = hyperv1.NodePoolManagement{UpgradeType: hyperv1.UpgradeTypeReplace, Replace: &hyperv1.ReplaceUpgrade{RollingUpdate: &hyperv1.RollingUpdate{MaxSurge: &none}}}
+				}
 			}
 			of := o.NodePools[0].Annotations
 			if of == nil {
@@ -45,12 +55,12 @@ func TestPatchedMAC(t *testing.T) {
 			}
 			of[hyperv1.JSONPatchAnnotation] = "[" + c.patch + "]"
 			_, ps := plan(o)
-			found := causesOf(ps, problem.MACPatched)
+			found := causesOf(ps, problem.MACPatched, problem.MACPatchedForUpdates)
 			if c.want == nil {
 				g.Expect(found).To(BeEmpty())
 				return
 			}
-			g.Expect(found).To(HaveExactElements(HaveField("Args", And(HaveKeyWithValue("nodePools", problem.Values(c.want)), HaveKeyWithValue("mac", problem.Values{"02:00:00:00:00:0a"})))))
+			g.Expect(found).To(HaveExactElements(And(HaveField("Cause", cmp.Or(c.of, problem.MACPatched)), HaveField("Args", And(HaveKeyWithValue("nodePools", problem.Values(c.want)), HaveKeyWithValue("mac", problem.Values{"02:00:00:00:00:0a"}))))))
 		})
 	}
 }

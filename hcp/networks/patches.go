@@ -238,13 +238,14 @@ func poolsPatched(o objects.Objects, cause problem.Cause, patches func(annotatio
 	return problem.Problems{problem.New(cause, problem.Subject{}, args, keys...)}
 }
 
-// macsPatched returns a problem for each MAC address that patches give to several VMs.
+// macsPatched returns a problem for each MAC address that patches give to several VMs. The old and the new VM of an update
+// are two.
 func macsPatched(o objects.Objects) (ps problem.Problems) {
-	vms, pools := map[string]int{}, map[string][]string{}
+	vms, most, pools := map[string]int{}, map[string]int{}, map[string][]string{}
 	count := func(np hyperv1.NodePool, macs []string) {
 		for _, mac := range macs {
 			if n := size(o.HostedCluster, np); n > 0 {
-				vms[mac], pools[mac] = vms[mac]+n, append(pools[mac], np.Name)
+				vms[mac], most[mac], pools[mac] = vms[mac]+n, most[mac]+maxVMs(o.HostedCluster, np), append(pools[mac], np.Name)
 			}
 		}
 	}
@@ -254,9 +255,13 @@ func macsPatched(o objects.Objects) (ps problem.Problems) {
 		count(np, network.Without(firstOf(patchOf(np.Annotations).macs()), func(mac string) bool { return slices.Contains(ofAll, mac) }))
 	}
 	for _, mac := range firstOf(slices.Sorted(maps.Keys(vms))) {
-		if vms[mac] > 1 {
+		cause := problem.MACPatched
+		if vms[mac] == 1 {
+			cause = problem.MACPatchedForUpdates
+		}
+		if most[mac] > 1 {
 			args := problem.Args{"annotation": {hyperv1.JSONPatchAnnotation}, "mac": {mac}, "nodePools": firstOf(slices.Sorted(slices.Values(pools[mac])))}
-			ps = append(ps, problem.New(problem.MACPatched, problem.Subject{}, args))
+			ps = append(ps, problem.New(cause, problem.Subject{}, args))
 		}
 	}
 	return ps

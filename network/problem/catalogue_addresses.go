@@ -115,6 +115,10 @@ var (
 		What:   "Annotation {annotation} gives the MAC address {mac} to each VM of NodePool {nodePools}.",
 		Effect: "DHCP gives these VMs one address, and switches send frames to one of them.",
 		Fix:    "Remove macAddress from the annotation."})
+	MACPatchedForUpdates = declare("MACPatchedForUpdates", Entry{Reason: AddressConflict, Severity: SeverityWarning,
+		What:   "Annotation {annotation} gives the MAC address {mac} to the VM of NodePool {nodePools}. An update creates its new VM before it deletes the old one.",
+		Effect: "During an update, both VMs have one address, so the new node may not become Ready.",
+		Fix:    "Remove macAddress from the annotation. Or set maxSurge to 0 and maxUnavailable to 1 in spec.management.replace.rollingUpdate."})
 	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
 		What:   "Annotation mtu ({mtu}) is larger than the MTU of the interfaces of VMs on network {network} ({ofNAD}).",
 		Effect: "VMs send packets that their own network interface drops.",
@@ -195,14 +199,14 @@ var (
 		What:   "VMs boot from networks with MTU {mtu} and MTU {otherMTU}, and no ovnKubernetesConfig.mtu applies to the hosted cluster.",
 		Effect: "The first node determines the MTU of the pod network. If this MTU is too large for another network, nodes on that network do not become Ready.",
 		Fix:    "Set annotation mtu to the same value for all. Or create the cluster with ovnKubernetesConfig.mtu {least}, which releases before 4.22 ignore."})
-	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
-		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
-		Effect: "The network needs an MTU of {least} bytes or more. With a smaller MTU, OVN-Kubernetes may not start, and nodes do not become Ready.",
-		Fix:    "Set annotation mtu to the MTU of the network."})
 	NodeMTUTooSmall = declare("NodeMTUTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning,
 		What:   "Network {network} has MTU {mtu}, but nodes of the cluster run with MTU {otherMTU}.",
 		Effect: "The first node determined the MTU of the pod network. OVN-Kubernetes refuses nodes with an MTU below {least}, so new nodes on {network} do not become Ready.",
 		Fix:    "Set mtu in spec.config of the NetworkAttachmentDefinition to {otherMTU}. Remove annotation mtu, or set it to {otherMTU}."})
+	OVNMTUUnknown = declare("OVNMTUUnknown", Entry{Reason: PodNetworkUnsupported, Severity: SeverityInfo,
+		What:   "ovnKubernetesConfig.mtu of the hosted cluster is {mtu}. Network {network} has the MTU of a device on the nodes, which no object shows.",
+		Effect: "The network needs an MTU of {least} bytes or more. With a smaller MTU, OVN-Kubernetes may not start, and nodes do not become Ready.",
+		Fix:    "Set annotation mtu to the MTU of the network."})
 	JoinSubnetTooSmall = declare("JoinSubnetTooSmall", Entry{Reason: PodNetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "{field} of the hosted cluster (ovnKubernetesConfig) is {cidr}. It is too small for the {count} subnets that its pod network has for nodes.",
 		Effect: "The network operator of the hosted cluster refuses that, so nodes do not become Ready.",
