@@ -4,12 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	"github.com/openshift/hypershift/api/util/ipnet"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -140,5 +143,67 @@ func TestNodePoolMovesToAnotherNetwork(t *testing.T) {
 			}
 			g.Expect(found).To(HaveExactElements(HaveField("Cause", c.cause)))
 		})
+	}
+}
+
+// TestNodePoolBeingDeleted: a NodePool that is being deleted creates no VMs. It counts as long as VMs are on a network of its own.
+func TestNodePoolBeingDeleted(t *testing.T) {
+	other := func(o *hcp.Objects) { // on the same network, with another value
+		o.NodePools = append(o.NodePools, another(*o, "two", false))
+		o.NodePools[1].Annotations = map[string]string{settings.Prefix + "lease-time": "2h"}
+	}
+	missing := func(o *hcp.Objects) {
+		other(o)
+		o.NodePools[1].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/nope"
+	}
+	separate := func(o *hcp.Objects) { secondPool(o, false) }
+	vm := func(o *hcp.Objects) { addVM(o, o.NodePools[1]) }
+	onlyOne := func(o *hcp.Objects) { o.NodePools = o.NodePools[1:] }
+	for name, c := range map[string]struct {
+		given    []change
+		networks int // while it is being deleted
+		alive    problem.Cause
+		want     problem.Cause
+	}{
+		"another value":                       {[]change{other}, 1, problem.NodePoolSettingsDiffer, ""},
+		"another value, and a VM":             {[]change{other, vm}, 1, problem.NodePoolSettingsDiffer, ""},
+		"a NetworkAttachmentDefinition lacks": {[]change{missing}, 1, problem.NADNotFound, ""},
+		"its own network":                     {[]change{separate}, 1, "", ""},
+		"its own network, and a VM":           {[]change{separate, vm}, 2, "", ""},
+		"the only NodePool":                   {[]change{separate, onlyOne}, 0, "", problem.NodePoolMissing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			for _, change := range c.given {
+				change(&o)
+			}
+			causes := []problem.Cause{problem.NodePoolSettingsDiffer, problem.NADNotFound, problem.NodePoolMissing, problem.NoNetworkNamed}
+			of := func(want problem.Cause) {
+				p, ps := plan(o)
+				if want == "" {
+					g.Expect(causesOf(ps, causes...)).To(BeEmpty())
+					return
+				}
+				g.Expect(causesOf(ps, causes...)).To(HaveExactElements(HaveField("Cause", want)), "%v", p)
+			}
+			of(c.alive)
+			o.NodePools[len(o.NodePools)-1].DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+			of(c.want)
+			p, _ := plan(o)
+			g.Expect(p.Networks).To(HaveLen(c.networks))
+		})
+	}
+}
+
+// TestNoNetworkAtAll: the text about a cluster without networks is right, too, if HyperShift refuses its NodePool.
+func TestNoNetworkAtAll(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	fresh(&o)
+	o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = nil
+	_, ps := plan(o)
+	found := causesOf(ps, problem.NoNetworkNamed, problem.NodePoolWithoutNetwork)
+	g.Expect(found).To(ConsistOf(HaveField("Cause", problem.NoNetworkNamed), HaveField("Cause", problem.NodePoolWithoutNetwork)))
+	for _, p := range found {
+		g.Expect(message(p)).NotTo(ContainSubstring("use only the pod network"))
 	}
 }

@@ -20,6 +20,7 @@ import (
 // objects does not matter. last is the plan in force, or the zero Plan: networks in use keep the CIDR that they have in
 // that plan.
 func Translate(o objects.Objects, last network.Plan) (network.Request, network.Facts) {
+	o = networks.Lasting(o)
 	set, problems := clusterSettings(o.HostedCluster)
 	problems, ofNodePools := byNodePool(problems)
 	r := network.Request{Cluster: cluster(o.HostedCluster), Edges: edgeCount(o.HostedCluster, set), Wanted: networks.Wanted(o, last), Unselected: networks.Unselected(o), Placement: placement(o, set), Permissions: o.Permissions, ManagementDNS: set.ManagementDNS, AccessLog: set.AccessLog}

@@ -215,6 +215,28 @@ func noNetworks(o indexed, base settings.Values, found int) problem.Problems {
 	return problem.Problems{problem.New(problem.NoNetworkNamed, problem.Subject{}, nil, network.FieldAdditionalNetworks, network.KeyNetwork)}
 }
 
+// Lasting returns o without the NodePools that are being deleted. Such a NodePool remains as long as VMs are on a network
+// that no other NodePool names.
+func Lasting(o objects.Objects) objects.Objects {
+	deleting := func(np hyperv1.NodePool) bool { return np.DeletionTimestamp != nil }
+	if !slices.ContainsFunc(o.NodePools, deleting) {
+		return o
+	}
+	alone := map[network.Attachment]bool{}
+	for _, a := range vmAttachments(o) {
+		alone[a] = true
+	}
+	for _, np := range o.NodePools {
+		for _, a := range objects.Attachments(o.HostedCluster, np) {
+			alone[a] = alone[a] && deleting(np)
+		}
+	}
+	o.NodePools = network.Without(o.NodePools, func(np hyperv1.NodePool) bool {
+		return deleting(np) && !slices.ContainsFunc(objects.Attachments(o.HostedCluster, np), func(a network.Attachment) bool { return alone[a] })
+	})
+	return o
+}
+
 // Wanted returns the names of the networks that must not be removed. These are the networks that NodePools name, and
 // those that VMs still use, even if only the plan in force, last, has them. If annotation network selects a network,
 // NodePools count only for this network and for those that they boot from.
