@@ -195,6 +195,38 @@ func TestNodePoolBeingDeleted(t *testing.T) {
 	}
 }
 
+// TestUnselectedNodePool: VMs of a NodePool cannot boot from a network that annotation network does not select. One without VMs is only mentioned.
+func TestUnselectedNodePool(t *testing.T) {
+	for replicas, severity := range map[int32]problem.Severity{0: problem.SeverityInfo, 1: problem.SeverityError} {
+		t.Run(string(severity), func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			secondPool(&o, false)
+			annotate(&o, "network", "clusters/vlan100")
+			o.NodePools[1].Spec.Replicas = &replicas
+			_, ps := plan(o)
+			g.Expect(causesOf(ps, problem.NetworkNotSelected)).To(HaveExactElements(HaveField("Severity", severity)))
+		})
+	}
+}
+
+// TestUnselectedTwin: VMs have two interfaces on a network that has two NADs, even if annotation network selects one of them.
+func TestUnselectedTwin(t *testing.T) {
+	for vlan, want := range map[string]int{"100": 1, "200": 0} {
+		t.Run(vlan, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			withStorage(&o, "clusters", "twin", `{"cniVersion":"0.3.1","name":"twin","type":"bridge","bridge":"br1","vlan":`+vlan+`,"ipam":{}}`)
+			annotate(&o, "network", "clusters/vlan100")
+			p, ps := plan(o)
+			g.Expect(ps.Blocking()).To(BeFalse(), "%v", ps)
+			g.Expect(p.Networks).To(HaveLen(1))
+			g.Expect(causesOf(ps, problem.NADsOnOneNetwork)).To(HaveLen(want))
+			if want == 1 {
+				g.Expect(message(causesOf(ps, problem.NADsOnOneNetwork)[0])).To(And(HavePrefix("NetworkAttachmentDefinitions clusters/vlan100 and clusters/twin are"), ContainSubstring("Remove clusters/twin from NodePool blue.")))
+			}
+		})
+	}
+}
+
 // TestNoNetworkAtAll: the text about a cluster without networks is right, too, if HyperShift refuses its NodePool.
 func TestNoNetworkAtAll(t *testing.T) {
 	g, o := NewWithT(t), served(t)

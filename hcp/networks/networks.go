@@ -106,7 +106,7 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 	problems = append(problems, strayAddresses(all, home, o, base)...)
 	out := withAttachments(o, all)
 	out.Networks, out.Refused = withUnserved(o, out.Networks), append(refused, out.Refused...)
-	out.Problems = slices.Concat(problems, out.Problems, withoutResource(o, base.EdgeNodes, out.Networks), placementPatched(o.Objects, base.EdgeNodes), separate(o, out.Networks, last))
+	out.Problems = slices.Concat(problems, out.Problems, withoutResource(o, base.EdgeNodes, out.Networks), placementPatched(o.Objects, base.EdgeNodes), unselectedTwins(o, base.Network, out.Networks), separate(o, out.Networks, last))
 	return out
 }
 

@@ -60,7 +60,16 @@ func bootNetwork(hc *hyperv1.HostedCluster, np hyperv1.NodePool) (a network.Atta
 // starting. KubeVirt creates no pod for a VM if one of its NetworkAttachmentDefinitions is missing (NetworkToResource in
 // its pkg/network/multus/nad.go), and Multus starts no pod with a faulty one.
 func stoppingVMs(o indexed, selected string) (ps problem.Problems) {
-	var all []merged
+	for _, s := range unselected(o, selected) {
+		_, found := attachment(o, s.NetworkRequest)
+		found = slices.DeleteFunc(found, func(p problem.Problem) bool { return !p.StopsVMs() || o.attached[s.Attachment] })
+		ps = append(ps, s.refusing(o, found, true)...)
+	}
+	return ps
+}
+
+// unselected returns the networks of NodePools that annotation network does not select.
+func unselected(o indexed, selected string) (all []merged) {
 	at := map[network.Attachment]int{}
 	for _, np := range oldestFirst(o.NodePools) {
 		for _, a := range objects.Attachments(o.HostedCluster, np) {
@@ -77,16 +86,27 @@ func stoppingVMs(o indexed, selected string) (ps problem.Problems) {
 			}
 		}
 	}
-	for _, s := range all {
-		_, found := attachment(o, s.NetworkRequest)
-		found = slices.DeleteFunc(found, func(p problem.Problem) bool { return !p.StopsVMs() || o.attached[s.Attachment] })
-		ps = append(ps, s.refusing(o, found, true)...)
+	return all
+}
+
+// unselectedTwins returns a Warning about each NAD that annotation network does not select, but whose layer-2 network is
+// one of requested. Its VMs have a second interface there.
+func unselectedTwins(o indexed, selected string, requested []network.NetworkRequest) (ps problem.Problems) {
+	for _, s := range unselected(o, selected) {
+		found, _ := o.nad(s.Attachment)
+		a := s.Attachment
+		a.Layer2 = Layer2(found)
+		i := slices.IndexFunc(requested, func(r network.NetworkRequest) bool { return a.Layer2 != "" && r.Attachment.SameNetwork(a) })
+		if i >= 0 {
+			args := problem.Args{"otherNAD": {requested[i].Attachment.String()}, "layer2": {a.Layer2}, "nodePools": firstOf(slices.Sorted(slices.Values(s.NodePools)))}
+			ps = append(ps, nad.Problem(problem.NADsOnOneNetwork, a, args).Warning())
+		}
 	}
 	return ps
 }
 
 // notSelected returns the networks that VMs boot from although annotation network does not select them, and an Error
-// for each NodePool.
+// for each NodePool. For a NodePool without VMs, it is a hint.
 func notSelected(o indexed, selected string) (names []string, ps problem.Problems) {
 	for _, np := range oldestFirst(o.NodePools) {
 		a, boots := bootNetwork(o.HostedCluster, np)
@@ -95,6 +115,11 @@ func notSelected(o indexed, selected string) (names []string, ps problem.Problem
 		}
 		p := problem.New(problem.NetworkNotSelected, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name},
 			problem.Args{"network": {a.String()}, "selected": {selected}, "nodePools": {np.Name}}, network.KeyNetwork, network.FieldAdditionalNetworks)
+		if size(o.HostedCluster, np) == 0 {
+			p.Severity = problem.SeverityInfo
+			ps = append(ps, p)
+			continue
+		}
 		p.Confined = true
 		names, ps = append(names, a.NetworkName()), append(ps, p)
 	}
