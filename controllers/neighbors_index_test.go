@@ -237,11 +237,14 @@ func (r *Reconciler) everyNeighbor(t *testing.T, w gather.World, all []lenient.H
 	g := NewWithT(t)
 	for i := range all {
 		hc := &all[i].Fields.HostedCluster
-		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !own.Relevant(&all[i]) && !hcp.MayUseNetworks(hc) || !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
+		if own.ClusterName(hc) == own.ClusterName(w.HostedCluster) || !hcp.OptedIn(w.HostedCluster) || !w.HostedCluster.DeletionTimestamp.IsZero() {
 			continue
 		}
 		o := hcp.Objects{HostedCluster: hc}
 		g.Expect(r.reader().ReadAttached(t.Context(), &o)).To(Succeed())
+		if !own.Relevant(&all[i]) && !hcp.MayUseNetworks(hc, len(o.VMs) > 0) {
+			continue
+		}
 		serves, _, _, err := r.reader().PlanInForce(t.Context(), hc)
 		g.Expect(err).NotTo(HaveOccurred())
 		if !own.Relevant(&all[i]) {

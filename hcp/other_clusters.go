@@ -54,10 +54,11 @@ func Unserved(its, hc *hyperv1.HostedCluster, on []network.Attachment) derive.Ot
 	return described
 }
 
-// MayUseNetworks reports whether VMs of hc, which did not opt in, may use networks of this management cluster.
-func MayUseNetworks(hc *hyperv1.HostedCluster) bool {
+// MayUseNetworks reports whether VMs of hc, which did not opt in, may use networks of this management cluster. Credentials
+// may place its VMs on another cluster. vmsHere reports whether VMs of hc are on this one.
+func MayUseNetworks(hc *hyperv1.HostedCluster, vmsHere bool) bool {
 	kv := hc.Spec.Platform.Kubevirt
-	return hc.DeletionTimestamp.IsZero() && (kv == nil || kv.Credentials == nil)
+	return hc.DeletionTimestamp.IsZero() && (vmsHere || kv == nil || kv.Credentials == nil)
 }
 
 func other(its, hc *hyperv1.HostedCluster, on []network.Attachment) derive.OtherCluster {

@@ -3,6 +3,7 @@ package hcp_test
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -137,4 +138,15 @@ func TestVMAddresses(t *testing.T) {
 	n, ok := hcp.NewNeighbor(o, network.Plan{}).For(served(t).HostedCluster, []network.Attachment{{Namespace: "clusters-blue", Name: "vlan100"}})
 	g.Expect(ok).To(BeTrue())
 	g.Expect(n.VMAddresses).To(Equal(all), "other clusters see them")
+}
+
+// TestMayUseNetworks: credentials may place VMs on another cluster. VMs that are here show that they do not.
+func TestMayUseNetworks(t *testing.T) {
+	g, o := NewWithT(t), served(t)
+	g.Expect(hcp.MayUseNetworks(o.HostedCluster, false)).To(BeTrue())
+	o.HostedCluster.Spec.Platform.Kubevirt = &hyperv1.KubevirtPlatformSpec{Credentials: &hyperv1.KubevirtPlatformCredentials{InfraNamespace: "clusters-blue"}}
+	g.Expect(hcp.MayUseNetworks(o.HostedCluster, false)).To(BeFalse())
+	g.Expect(hcp.MayUseNetworks(o.HostedCluster, true)).To(BeTrue())
+	o.HostedCluster.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+	g.Expect(hcp.MayUseNetworks(o.HostedCluster, true)).To(BeFalse())
 }

@@ -35,8 +35,8 @@ import (
 func (r Reader) readNeighbors(ctx context.Context, w *World) error {
 	ours := networks.All(w.Objects, w.Last)
 	unserved := map[types.NamespacedName]derive.OtherCluster{}
-	candidates, err := r.clusters(ctx, ours, networks.Allows, func(its *hyperv1.HostedCluster, on network.Attachment) {
-		if !hcp.MayUseNetworks(its) {
+	candidates, err := r.clusters(ctx, ours, networks.Allows, func(its *hyperv1.HostedCluster, on network.Attachment, vmsHere bool) {
+		if !hcp.MayUseNetworks(its, vmsHere) {
 			return
 		}
 		key := client.ObjectKeyFromObject(its)
@@ -84,11 +84,11 @@ func (r Reader) ClustersNaming(ctx context.Context, on []network.Attachment) (ma
 	return r.clusters(ctx, on, func(nadv1.NetworkAttachmentDefinition, string) bool { return true }, ignore)
 }
 
-func ignore(*hyperv1.HostedCluster, network.Attachment) {}
+func ignore(*hyperv1.HostedCluster, network.Attachment, bool) {}
 
 // clusters calls unserved for each cluster that is not relevant (own.Relevant), with each network of on that its NodePools
-// name.
-func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows func(nadv1.NetworkAttachmentDefinition, string) bool, unserved func(*hyperv1.HostedCluster, network.Attachment)) (map[types.NamespacedName]lenient.HostedCluster, error) {
+// name, and with whether VMs in its control plane namespace are there.
+func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows func(nadv1.NetworkAttachmentDefinition, string) bool, unserved func(*hyperv1.HostedCluster, network.Attachment, bool)) (map[types.NamespacedName]lenient.HostedCluster, error) {
 	out, namespaces := map[types.NamespacedName]lenient.HostedCluster{}, map[string]bool{}
 	all, err := r.sameNetwork(ctx, on)
 	if err != nil {
@@ -114,7 +114,8 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 			named[types.NamespacedName{Namespace: pools.Items[i].Namespace, Name: objects.ClusterOf(&pools.Items[i])}] = true
 		}
 		for key := range named {
-			if !allowed(hcp.ControlPlaneNamespace(&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})) {
+			ns := hcp.ControlPlaneNamespace(&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+			if !allowed(ns) {
 				continue
 			}
 			hc, err := r.addCluster(ctx, out, key)
@@ -122,7 +123,7 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 				return nil, err
 			}
 			if hc != nil {
-				unserved(hc, of.on)
+				unserved(hc, of.on, slices.ContainsFunc(vms.Items, func(vm lenient.VirtualMachineInstance) bool { return vm.Namespace == ns }))
 			}
 		}
 		for _, vm := range vms.Items {

@@ -124,7 +124,7 @@ func (p planner) plan(m member) Planned {
 	}
 	ours := networks.All(m.Objects, m.last)
 	for _, other := range p.members {
-		if other.HostedCluster == m.HostedCluster || !other.served() && !hcp.MayUseNetworks(other.HostedCluster) {
+		if other.HostedCluster == m.HostedCluster || !other.served() && !hcp.MayUseNetworks(other.HostedCluster, len(other.VMs) > 0) {
 			continue
 		}
 		if other.served() && m.yieldsNamespaceTo(other) {
