@@ -67,7 +67,7 @@ var (
 		Fix:  "Correct or remove it."})
 	NADValueUnused = declare("NADValueUnused", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning, Subject: "object",
 		What:   "Annotation {key} ({value}) of {subject} is not used.",
-		Effect: "Network {network} has {otherValue} ({source}), which takes precedence.",
+		Effect: "For network {network}, {otherValue} ({source}) takes precedence.",
 		Fix:    "Set annotation {key} to the same value on {subject}, and on the HostedCluster or NodePool."})
 	ClusterCIDRNotTaken = declare("ClusterCIDRNotTaken", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
 		What:   "Annotation cidr ({value}) of the HostedCluster is not used.",

@@ -193,7 +193,8 @@ var (
 		Fix:    "Set annotation {key} to ignore on this cluster. To serve the VMs of {hostedClusters}, set annotation network on it."})
 	NADDuplicatesRunning = declare("NADDuplicatesRunning", Entry{Reason: NetworkShared, Severity: SeverityWarning,
 		What:   "Network {network} is the same layer-2 network as {other}, which is in use.",
-		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}."})
+		Effect: "Edges serve it as {other} until no NodePool and no VM uses {other}. Then new edges replace them, and VMs have no service for up to two minutes.",
+		Fix:    "To avoid this, name {other} in the NodePools again."})
 	NADsOnOneNetwork = declare("NADsOnOneNetwork", Entry{Reason: NetworkShared, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinitions {otherNAD} and {nad} are the same layer-2 network ({layer2}).",
 		Effect: "Only {otherNAD} is served, so that VMs do not get offers for both.",
