@@ -94,7 +94,7 @@ var (
 		Effect: "DHCP gives these VMs one address, and switches send frames to one of them.",
 		Fix:    "Remove macAddress from the annotation."})
 	MACPatchedForUpdates = declare("MACPatchedForUpdates", Entry{Reason: AddressConflict, Severity: SeverityWarning,
-		What:   "Annotation {annotation} gives the MAC address {mac} to the VM of NodePool {nodePools}, and an update creates its new VM before it deletes the old one.",
+		What:   "Annotation {annotation} gives the MAC address {mac} to the VM of NodePool {nodePools}. An update creates its new VM before it deletes the old one.",
 		Effect: "During an update, both VMs have one address, so the new node may not become Ready.",
 		Fix:    "Remove macAddress from the annotation. Or set maxSurge to 0 and maxUnavailable to 1 in spec.management.replace.rollingUpdate."})
 	MTUExceedsNAD = declare("MTUExceedsNAD", Entry{Reason: AnnotationInvalid, Severity: SeverityWarning,
