@@ -252,6 +252,11 @@ func TestEarlyAnnouncement(t *testing.T) {
 		ps := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","disableContainerInterface":true,` + further + `}`})
 		NewWithT(t).Expect(len(ps) == 1 && ps[0].Cause == problem.NADTrunkWithoutVLAN).To(Equal(want), further)
 	}
+	for further, want := range map[string]bool{`"vlan":100,"preserveDefaultVlan":true`: true, `"vlan":100,"preserveDefaultVlan":false`: false, `"vlan":100`: false,
+		`"vlan":1,"preserveDefaultVlan":true`: false, `"preserveDefaultVlan":true`: false} {
+		ps := nad.Limits(nad.Object{Config: `{"type":"cnv-bridge","bridge":"br1","disableContainerInterface":true,` + further + `}`})
+		NewWithT(t).Expect(len(ps) == 1 && ps[0].Cause == problem.NADKeepsUntagged && ps[0].Severity == problem.SeverityWarning).To(Equal(want), further)
+	}
 	both := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","portIsolation":true}`})
 	NewWithT(t).Expect(both).To(ConsistOf(HaveField("Cause", problem.NADPortsIsolated), HaveField("Cause", problem.NADAnnouncesEarly)))
 }

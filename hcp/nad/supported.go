@@ -34,6 +34,9 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
+// isBridge reports whether kind is the bridge plugin, under one of its two names.
+func isBridge(kind string) bool { return kind == typeBridge || kind == typeCNVBridge }
+
 // unsupported returns the problem that prevents edges from joining the network of o, or nil.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]
@@ -157,6 +160,9 @@ func Limits(o Object) problem.Problems {
 	case typeBridge, typeCNVBridge:
 		if trunk, _ := valueOf(first, "vlanTrunk").([]any); len(trunk) > 0 && vlan(first) == 0 {
 			out = append(out, *o.problem(problem.NADTrunkWithoutVLAN, nil))
+		}
+		if v := vlan(first); v > untaggedVLAN && valueOf(first, "preserveDefaultVlan") == true {
+			out = append(out, *o.problem(problem.NADKeepsUntagged, problem.Args{"vlan": {strconv.Itoa(v)}}))
 		}
 		if valueOf(first, "portIsolation") == true {
 			out = append(out, *o.problem(problem.NADPortsIsolated, nil))

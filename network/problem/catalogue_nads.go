@@ -119,6 +119,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} sets vlanTrunk, but no vlan.",
 		Effect: "VMs send frames without a tag. The bridge puts these on VLAN 1, mostly its untagged network, and not on a VLAN of vlanTrunk.",
 		Fix:    "Set \"vlan\" to the VLAN of the network in spec.config, unless you mean the untagged network."})
+	NADKeepsUntagged = declare("NADKeepsUntagged", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} sets vlan {vlan} and preserveDefaultVlan.",
+		Effect: "VMs also receive broadcasts of the bridge's untagged network, such as IPv6 router advertisements.",
+		Fix:    "Set \"preserveDefaultVlan\": false in its spec.config."})
 	OVNLayer2IgnoresVLAN = declare("OVNLayer2IgnoresVLAN", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which OVN-Kubernetes ignores with topology layer2.",
 		Effect: "VMs would be on a network inside the management cluster, which reaches no VLAN and no router.",
