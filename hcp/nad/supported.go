@@ -3,6 +3,7 @@
 package nad
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,8 +63,7 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 }
 
 // RulesOut returns a problem if VMs certainly get no interface on the network of o, or one of another network, else nil.
-// Attach need not accept o. A VM that is already on the network refutes the problem. The bridge plugin refuses ipam
-// together with disableContainerInterface (cmdAdd of bridge.go in containernetworking/plugins).
+// Attach need not accept o. A VM that is already on the network refutes the problem.
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, conf, err := parse(o.Config)
 	if strings.Contains(o.Name, ".") {
@@ -73,22 +73,16 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 		return nil
 	}
 	kind, bridge := text(plugins[0]["type"]), text(valueOf(plugins[0], "bridge"))
-	onBridge := kind == typeBridge || kind == typeCNVBridge
+	onBridge := isBridge(kind)
 	assigns := assigning(o, plugins) != nil || text(valueOf(plugins[0], "subnets")) != ""
 	ofOVS := nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int")
-	by, ofIPAM := ipam(plugins[0])
 	switch {
 	case assignsAlways(conf) && !assigns && (onBridge || slices.Contains([]string{typeMacvlan, typeSRIOV, typeOVN}, kind)):
 		return o.problem(problem.NADVersionTooOld, nil)
 	case onBridge && ofOVS:
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
-	case onBridge && ofIPAM && valueOf(plugins[0], "disableContainerInterface") == true:
-		return o.problem(problem.NADAssignsWithoutInterface, problem.Args{"ipam": {by}, "type": {kind}})
 	}
-	if p := misspelled(o, plugins[0]); p != nil {
-		return p
-	}
-	return unscheduled(o, nodes)
+	return cmp.Or(misspelled(o, plugins[0]), unscheduled(o, nodes), refused(o, plugins))
 }
 
 // assignsAlways reports whether conf has a version of the CNI specification in which each result has an address: 0.1.0,
@@ -132,6 +126,13 @@ func CutsOff(o Object, nodes Nodes) *problem.Problem {
 		if marked && !nodes.Resources[marker+bridge] {
 			return o.problem(problem.NADBridgeOnNoNode, problem.Args{"device": {bridge}, "type": {text(first["type"])}})
 		}
+		if other, ofMarker := strings.CutPrefix(o.ResourceName, marker); ofMarker && other != bridge {
+			return o.problem(problem.NADOfOtherBridge, problem.Args{"device": {bridge}, "other": {other}, "annotation": {wire.AnnotationResourceName},
+				"resource": {marker + bridge}})
+		}
+		if hasVLAN, _ := trunk(first); hasVLAN {
+			return o.problem(problem.NADTrunkHasVLAN, problem.Args{"vlan": {strconv.Itoa(vlan(first))}})
+		}
 	}
 	return nil
 }
@@ -152,6 +153,11 @@ func Limits(o Object) problem.Problems {
 		return nil
 	}
 	var out problem.Problems
+	for _, p := range plugins[1:] {
+		if kind := text(p["type"]); !slices.Contains(chainedPlugins(), kind) {
+			out = append(out, *o.problem(problem.NADPluginUnknown, problem.Args{"type": {kind}, "types": chainedPlugins()}))
+		}
+	}
 	switch first := plugins[0]; text(first["type"]) {
 	case typeMacvlan:
 		if key := vlanKey(first, ""); key != "" {

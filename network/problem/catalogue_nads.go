@@ -151,6 +151,14 @@ var (
 		What:   "No node has the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker.",
 		Effect: "The plugin {type} creates a bridge without an uplink, so VMs and edges of different nodes do not reach each other.",
 		Fix:    "Create the bridge on the nodes, such as with a NodeNetworkConfigurationPolicy, or correct its name in spec.config."})
+	NADOfOtherBridge = declare("NADOfOtherBridge", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} names bridge {device}, but requests the resource of bridge {other}.",
+		Effect: "VMs and edges run on nodes with {other}. If such a node lacks {device}, they reach no other node.",
+		Fix:    "Set annotation {annotation} to {resource}, or correct the bridge in its spec.config."})
+	NADTrunkHasVLAN = declare("NADTrunkHasVLAN", Entry{Reason: FramesDropped, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} sets vlan {vlan}, and has the same VLAN in vlanTrunk.",
+		Effect: "Linux then drops frames without a tag from VMs, so they get no address.",
+		Fix:    "Leave {vlan} out of vlanTrunk in its spec.config."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})
@@ -165,10 +173,14 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} names no bridge, so the plugin uses {device}. It creates this bridge on nodes that lack it.",
 		Effect: "Such a bridge has no uplink. VMs reach edges and other VMs only on their own node of the management cluster, so nodes may not become Ready.",
 		Fix:    "Set \"bridge\" in its spec.config to a bridge of the nodes that is connected to the VLAN."})
-	NADAssignsWithoutInterface = declare("NADAssignsWithoutInterface", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
-		What:   "NetworkAttachmentDefinition {nad} has both ipam ({ipam}) and disableContainerInterface.",
-		Effect: "The plugin {type} refuses that, so no VM starts.",
-		Fix:    "Remove one of the two from its spec.config."})
+	NADRefusedByPlugin = declare("NADRefusedByPlugin", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
+		What:   "The plugin {type} refuses NetworkAttachmentDefinition {nad}: {why}.",
+		Effect: "No VM starts on the network.",
+		Fix:    "Correct its spec.config."})
+	NADPluginUnknown = declare("NADPluginUnknown", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} names plugin \"{type}\", which oooi does not know.",
+		Effect: "On nodes without this plugin, no VM starts. Edges leave it out.",
+		Fix:    "Check the name in its spec.config. oooi knows {types}."})
 	NADAssignsAddresses = declare("NADAssignsAddresses", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
 		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself.",
 		Effect: "VMs do not boot from its network, so edges do not serve it."})
