@@ -53,10 +53,8 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	if out == nil && !patched(o, r) {
-		if out = nad.CutsOff(object, o.nodes); out != nil && !r.Primary {
-			out.Severity = problem.SeverityInfo // Nodes boot without it.
-		}
+	if out == nil {
+		out = cutsOff(o, r, object)
 	}
 	switch {
 	case out != nil && out.Blocks() && !o.attached[r.Attachment]:
@@ -86,19 +84,6 @@ func contradicted(o indexed, found nadv1.NetworkAttachmentDefinition) *problem.P
 		p.Severity = problem.SeverityWarning
 	}
 	return &p
-}
-
-// patched reports whether the user patches the interfaces or networks of VMs of r, which may connect them in another way
-// than HyperShift does.
-func patched(o indexed, r network.NetworkRequest) bool {
-	patches := func(of map[string]string) bool {
-		p := patchOf(of)
-		return p.touches(patchedInterfaces) || p.touches(patchedNetworks)
-	}
-	return patches(o.HostedCluster.Annotations) || slices.ContainsFunc(r.NodePools, func(name string) bool {
-		np := o.byName[name]
-		return np != nil && patches(np.Annotations)
-	})
 }
 
 // maxGiven is the maximum number of NetworkAttachmentDefinitions that a problem names.

@@ -25,7 +25,9 @@ type indexed struct {
 	// attached are the networks on which some VM certainly has an interface.
 	attached map[network.Attachment]bool
 	// firstOfOVN returns the oldest NAD of each network of OVN-Kubernetes, by the network's name.
-	firstOfOVN      func() map[string]nadv1.NetworkAttachmentDefinition
+	firstOfOVN func() map[string]nadv1.NetworkAttachmentDefinition
+	// ofCluster returns the patch of the HostedCluster, which applies to the VMs of all NodePools.
+	ofCluster       func() patch
 	nodes           nad.Nodes
 	isolates, shown bool
 }
@@ -43,6 +45,7 @@ func index(o objects.Objects) indexed {
 		}
 		return out
 	})
+	x.ofCluster = sync.OnceValue(func() patch { return patchOf(o.HostedCluster.Annotations) })
 	x.isolates, x.shown = o.Management.Isolates(o.Nodes)
 	for _, n := range o.NetworkAttachmentDefinitions {
 		if a := (network.Attachment{Namespace: n.Namespace, Name: n.Name}); x.nads[a].Name == "" {
