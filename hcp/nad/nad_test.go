@@ -140,9 +140,11 @@ func TestAttachRefuses(t *testing.T) {
 		resource string
 	}{
 		"subnets":                {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
+		"a layer3 network":       {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3","subnets":"10.0.0.0/16/24"}`, want: `has topology "layer3"`},
+		"a layer3 primary UDN":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3","role":"primary"}`, owner: cudn, want: `has topology "layer3"`},
 		"subnets of a CUDN":      {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
 		"a primary UDN":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
-		"IPAM":                   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
+		"IPAM":                   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `additionalNetworks. Otherwise, set "ipam": {}`},
 		"IPAM in a list":         {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
 		"IPAM of unknown form":   {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
 		"SR-IOV, no resource":    {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},

@@ -206,6 +206,9 @@ func ipam(plugin map[string]any) (kind string, ok bool) {
 
 func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
+	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
+		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": {t}})
+	}
 	if text(valueOf(plugin, "role")) == "primary" {
 		return o.problem(problem.OVNPrimaryNetwork, nil)
 	}
@@ -214,9 +217,6 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *pr
 			return o.problem(problem.OVNOwnerHasSubnets, problem.Args{"subnets": {s}, "owner": {o.UserDefined.Kind + " " + o.UserDefined.Name}})
 		}
 		return o.problem(problem.OVNHasSubnets, problem.Args{"subnets": {s}})
-	}
-	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
-		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": {t}})
 	}
 	if p := assigning(o, plugins); p != nil {
 		return p

@@ -168,7 +168,7 @@ var (
 	NADHasIPAM = declare("NADHasIPAM", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself (ipam {ipam}).",
 		Effect: "KubeVirt would answer the DHCP requests of VMs.",
-		Fix:    "Set \"ipam\": {} in its spec.config."})
+		Fix:    "If nodes should boot from another network, name that first in spec.platform.kubevirt.additionalNetworks. Otherwise, set \"ipam\": {} in its spec.config."})
 	NADBridgeNotNamed = declare("NADBridgeNotNamed", Entry{Reason: FramesDropped, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} names no bridge, so the plugin uses {device}. It creates this bridge on nodes that lack it.",
 		Effect: "Such a bridge has no uplink. VMs reach edges and other VMs only on their own node of the management cluster, so nodes may not become Ready.",
