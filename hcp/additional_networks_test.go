@@ -51,7 +51,7 @@ func TestVMsNeedEachNetwork(t *testing.T) {
 		"another namespace":        {namespace: "storage", config: bridge, isolates: true, want: problem.NADNamespaceIsolated, severity: problem.SeverityError, unselected: problem.SeverityError},
 		"a resource of no node":    {config: bridge, resource: "bridge.network.kubevirt.io/br2", want: problem.NADResourceMissing, severity: problem.SeverityError, unselected: problem.SeverityError},
 		"addresses without an interface": {config: `{"cniVersion":"0.3.1","type":"bridge","bridge":"br2","disableContainerInterface":true,"ipam":{"type":"whereabouts"}}`,
-			want: problem.NADAssignsWithoutInterface, severity: problem.SeverityError, unselected: problem.SeverityError},
+			want: problem.NADRefusedByPlugin, severity: problem.SeverityError, unselected: problem.SeverityError},
 		"addresses of its own":                 {config: `{"cniVersion":"0.3.1","type":"bridge","bridge":"br2","ipam":{"type":"whereabouts"}}`, want: problem.NADAssignsAddresses, severity: problem.SeverityInfo},
 		"addresses of its own, and no version": {config: `{"type":"bridge","bridge":"br2","ipam":{"type":"whereabouts"}}`, want: problem.NADAssignsAddresses, severity: problem.SeverityInfo},
 		"addresses of OVN-Kubernetes": {config: `{"cniVersion":"0.3.1","name":"storage","type":"ovn-k8s-cni-overlay","topology":"layer2","subnets":"10.9.0.0/24","netAttachDefName":"default/storage"}`,
@@ -66,7 +66,7 @@ func TestVMsNeedEachNetwork(t *testing.T) {
 			c.nad = "storage"
 		}
 		causes := []problem.Cause{problem.NADNotFound, problem.NADNameInvalid, problem.NADNameHasDot, problem.NADVersionTooOld, problem.NADConfigInvalid, problem.NADNamespaceIsolated, problem.NADResourceMissing,
-			problem.NADAssignsWithoutInterface, problem.NADAssignsAddresses, problem.NADTypeUnsupported, problem.NADVLANMisspelled, problem.NADHasIPAM, problem.OVNHasSubnets}
+			problem.NADRefusedByPlugin, problem.NADAssignsAddresses, problem.NADTypeUnsupported, problem.NADVLANMisspelled, problem.NADHasIPAM, problem.OVNHasSubnets}
 		given := func(t *testing.T, selected string) hcp.Objects {
 			o := served(t)
 			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name, o.NetworkAttachmentDefinitions[0].Namespace = "default/vlan100", "default"

@@ -112,6 +112,43 @@ func TestNADThatAnotherObjectCreates(t *testing.T) {
 	}
 }
 
+// TestUserDefinedNetworkOfFiles: the spec of a user-defined network shows what edges cannot join, and which layer-2 network
+// it is, before OVN-Kubernetes has created its NetworkAttachmentDefinition.
+func TestUserDefinedNetworkOfFiles(t *testing.T) {
+	const cudn = "apiVersion: k8s.ovn.org/v1\nkind: ClusterUserDefinedNetwork\nmetadata: {name: vlan101}\nspec: {namespaceSelector: {matchLabels: {team: x}}, network: "
+	const udn = "apiVersion: k8s.ovn.org/v1\nkind: UserDefinedNetwork\nmetadata: {namespace: clusters, name: vlan101}\nspec: "
+	for object, c := range map[string]struct {
+		want   problem.Cause
+		layer2 string
+	}{
+		cudn + "{topology: Localnet, localnet: {role: Secondary, physicalNetworkName: p, subnets: [192.168.100.0/24]}}}": {want: problem.OVNOwnerHasSubnets},
+		cudn + "{topology: Layer2, layer2: {role: Primary, subnets: [10.100.0.0/16]}}}":                                  {want: problem.OVNPrimaryNetwork},
+		cudn + "{topology: Layer3, layer3: {role: Primary, subnets: [{cidr: 10.100.0.0/16}]}}}":                          {want: problem.OVNTopologyUnsupported},
+		udn + "{topology: Layer2, layer2: {role: Secondary, subnets: [10.100.0.0/16]}}":                                  {want: problem.OVNOwnerHasSubnets},
+		cudn + "{topology: Localnet, localnet: {role: Secondary, physicalNetworkName: p, vlan: {mode: Access, access: {id: 7}}, ipam: {mode: Disabled}}}}": {
+			want: problem.NADNotCreated, layer2: "localnet p vlan 7"},
+		udn + "{topology: Layer2, layer2: {role: Secondary, mtu: 1400, ipam: {mode: Disabled}}}": {want: problem.NADNotCreated, layer2: "layer2 clusters_vlan101 vlan 0"},
+	} {
+		t.Run(object, func(t *testing.T) {
+			g, dump := NewWithT(t), &files.Dump{}
+			g.Expect(dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml"))).To(Succeed())
+			g.Expect(dump.Add([]byte(object))).To(Succeed())
+			o := dump.Clusters()[0]
+			o.VMs = nil
+			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/vlan101"
+			request, ps := translated(o)
+			severity := problem.SeverityError
+			if c.want == problem.NADNotCreated {
+				severity = problem.SeverityWaiting
+			}
+			g.Expect(causesOf(ps, c.want)).To(HaveExactElements(HaveField("Severity", severity)), "%v", ps)
+			if c.layer2 != "" {
+				g.Expect(request.Networks[0].Attachment.Layer2).To(Equal(c.layer2))
+			}
+		})
+	}
+}
+
 // TestDHCPOptionsByOthers: if edges run DHCP on no network, one problem names all annotations that only their DHCP uses. If they run it on
 // another network, it names only those for this one.
 func TestDHCPOptionsByOthers(t *testing.T) {

@@ -123,6 +123,30 @@ func TestMacvlan(t *testing.T) {
 		"a patch moves their interfaces": {func(o *hcp.Objects) {
 			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"move","path":"/x","from":"/spec/template/spec/networks/0"}]`
 		}, ""},
+		"a patch changes their binding": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"remove","path":"/spec/template/spec/domain/devices/interfaces/0/bridge"}]`
+		}, ""},
+		"a patch gives them another network": {func(o *hcp.Objects) {
+			o.VMs, o.NodePools[0].Annotations = nil, map[string]string{hyperv1.JSONPatchAnnotation: `[{"op":"replace","path":"/spec/template/spec/networks/0/multus/networkName","value":"x"}]`}
+		}, ""},
+		"a patch inserts an interface": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0","value":{}}]`
+		}, ""},
+		"a patch appends an interface": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/-","value":{}}]`
+		}, problem.SeverityError},
+		"another interface is patched": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"replace","path":"/spec/template/spec/domain/devices/interfaces/1","value":{}}]`
+		}, problem.SeverityError},
+		"a patch sets the model": {func(o *hcp.Objects) {
+			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0/model","value":"e1000e"}]`
+		}, problem.SeverityError},
+		"one of two NodePools is patched": {func(o *hcp.Objects) {
+			o.VMs, o.NodePools[0].Annotations = nil, map[string]string{hyperv1.JSONPatchAnnotation: patch}
+			other := o.NodePools[0].DeepCopy()
+			other.Name, other.Annotations = "other", nil
+			o.NodePools = append(o.NodePools, *other)
+		}, problem.SeverityWarning},
 		"their CPUs are patched": {func(o *hcp.Objects) {
 			o.VMs, o.HostedCluster.Annotations[hyperv1.JSONPatchAnnotation] = nil, `[{"op":"test","path":"/spec/template/spec"},{"op":"add","path":"/spec/template/spec/domain/cpu/dedicatedCpuPlacement","value":true}]`
 		}, problem.SeverityError},

@@ -40,7 +40,7 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in its pod. " +
 			"The VM and the interface of the pod have different MAC addresses. A macvlan interface delivers no frames for " +
 			"the VM's MAC address, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
-			"changes interfaces or networks of VMs, oooi does not report this."},
+			"changes how VMs are connected, oooi does not report this."},
 	problem.NADNamespaceNotAllowed: {Page: "networks.md",
 		Text: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. If Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use only the control plane namespace, namespace default, and the global " +

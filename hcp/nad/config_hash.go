@@ -10,7 +10,7 @@ import (
 )
 
 // configVersion is the version of what configHash covers. Increase it when edges use other keys or plugins.
-const configVersion = "1"
+const configVersion = "2"
 
 // configHash returns the value of network.Attachment.ConfigHash. It does not cover names, the CNI version, and what the
 // operator adds.

@@ -54,5 +54,5 @@ func TestConfigVersion(t *testing.T) {
 	for _, config := range append(everyNAD(t), layer2, strings.Replace(layer2, "layer2", "localnet", 1)) {
 		all += hashOf(t, config, nad.Nodes{}) + " "
 	}
-	NewWithT(t).Expect(all).To(Equal("1-2fb2d5e9437981a7 1-e096a4eb1fe41996 1-35ad554340ce1925 1-f2d66127b5957372 1-6af1894f48e337d6 1-4ab077e44c6a6980 "), "edges take something else now: count configVersion up, then change this line")
+	NewWithT(t).Expect(all).To(Equal("2-0370503fc9649a40 2-d1df48f72dedf3ae 2-35ad554340ce1925 2-f2d66127b5957372 2-6af1894f48e337d6 2-4ab077e44c6a6980 "), "edges take something else now: count configVersion up, then change this line")
 }

@@ -5,6 +5,7 @@ package nad
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,7 +23,29 @@ type Creator struct {
 		NetworkNamespace string `json:"networkNamespace"`
 		// NamespaceSelector is that of a ClusterUserDefinedNetwork.
 		NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
+		// Network is that of a ClusterUserDefinedNetwork. A UserDefinedNetwork has its fields in spec.
+		Network userDefined `json:"network"`
+		userDefined
 	} `json:"spec"`
+}
+
+// A userDefined is a network of OVN-Kubernetes. layer3 is left out, because edges join none.
+type userDefined struct {
+	Topology string      `json:"topology"`
+	Layer2   userNetwork `json:"layer2"`
+	Localnet userNetwork `json:"localnet"`
+}
+
+type userNetwork struct {
+	Role                string   `json:"role"`
+	Subnets             []string `json:"subnets"`
+	MTU                 int      `json:"mtu"`
+	PhysicalNetworkName string   `json:"physicalNetworkName"`
+	VLAN                struct {
+		Access struct {
+			ID int `json:"id"`
+		} `json:"access"`
+	} `json:"vlan"`
 }
 
 // CreatorKinds returns the kinds of Creators, in the form "<group> <Kind>", and whether they have a namespace.
@@ -33,13 +56,36 @@ func CreatorKinds() map[string]bool {
 // Creators are objects that create NetworkAttachmentDefinitions.
 type Creators []Creator
 
-// Of returns the Creator of a. ok is false if there is none.
-func (all Creators) Of(a network.Attachment) (by Owner, ok bool) {
+// Of returns the Creator of a, as UserDefined, and the NetworkAttachmentDefinition that it creates. Its Config is empty if
+// unknown. ok is false if there is no Creator.
+func (all Creators) Of(a network.Attachment) (o Object, ok bool) {
 	i := slices.IndexFunc(all, func(c Creator) bool { return c.Name == a.Name && c.creates(a.Namespace) })
 	if i < 0 {
-		return Owner{}, false
+		return Object{}, false
 	}
-	return Owner{Kind: all[i].Kind, Name: all[i].Name}, true
+	return Object{Namespace: a.Namespace, Name: a.Name, Config: all[i].config(a), UserDefined: Owner{Kind: all[i].Kind, Name: all[i].Name}}, true
+}
+
+// config returns the configuration of a that OVN-Kubernetes creates for c (renderCNINetworkConfig in its
+// go-controller/pkg/clustermanager/userdefinednetwork/template).
+func (c Creator) config(a network.Attachment) string {
+	of, name := c.Spec.userDefined, a.Namespace+"_"+a.Name
+	if c.Namespace == "" {
+		of, name = c.Spec.Network, "cluster_udn_"+a.Name
+	}
+	if of.Topology == "" {
+		return ""
+	}
+	topology := strings.ToLower(of.Topology)
+	n := map[string]userNetwork{topologyLayer2: of.Layer2, topologyLocalnet: of.Localnet}[topology]
+	conf := map[string]any{"cniVersion": "1.0.0", "type": typeOVN, "name": name, "netAttachDefName": a.Namespace + "/" + a.Name, "topology": topology,
+		"role": strings.ToLower(n.Role)}
+	for key, v := range map[string]any{"subnets": strings.Join(n.Subnets, ","), "mtu": n.MTU, "physicalNetworkName": n.PhysicalNetworkName, "vlanID": n.VLAN.Access.ID} {
+		if v != "" && v != 0 {
+			conf[key] = v
+		}
+	}
+	return encoded(conf)
 }
 
 // creates reports whether c creates a NetworkAttachmentDefinition in namespace ns. The labels of ns are unknown, except

@@ -43,6 +43,46 @@ func TestEdgesTakeWhatTheyNeed(t *testing.T) {
 	g.Expect(a.EdgeNADConfig).NotTo(Or(ContainSubstring(`\`), ContainSubstring("kernel")))
 }
 
+// TestEdgesLeaveTheUntaggedNetwork: with a VLAN, the port of an edge is not on the bridge's untagged network too, whatever
+// the version of the plugin and the NAD of the VMs say. Else the edge receives broadcasts of that network.
+func TestEdgesLeaveTheUntaggedNetwork(t *testing.T) {
+	for config, want := range map[string]bool{
+		`{"type":"bridge","bridge":"br1","vlan":100}`:                                       true,
+		`{"type":"cnv-bridge","bridge":"br1","VLAN":100,"preserveDefaultVlan":true}`:        true,
+		`{"plugins":[{"type":"bridge","bridge":"br1","vlan":1,"preserveDefaultVlan":"x"}]}`: true,
+		`{"type":"bridge","bridge":"br1"}`:                                                  false,
+		`{"type":"bridge","bridge":"br1","vlan":0,"vlanTrunk":[{"id":7}]}`:                  false,
+		`{"type":"sriov","vlan":100}`:                                                       false,
+		`{"plugins":[{"type":"macvlan","master":"eth1.100"},{"type":"tuning","mtu":1400}]}`: false,
+	} {
+		a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{})
+		NewWithT(t).Expect(fault).To(BeNil(), config)
+		NewWithT(t).Expect(strings.Contains(a.EdgeNADConfig, `"preserveDefaultVlan":false`)).To(Equal(want), config)
+		NewWithT(t).Expect(a.EdgeNADConfig).NotTo(ContainSubstring(`"preserveDefaultVlan":true`), config)
+	}
+}
+
+// TestUntaggedNetworkOfBridges: a Linux bridge puts untagged frames on VLAN 1. Other plugins tag VLAN 1.
+func TestUntaggedNetworkOfBridges(t *testing.T) {
+	of := func(config string) network.Attachment {
+		a, fault := nad.Attach(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{})
+		NewWithT(t).Expect(fault).To(BeNil(), config)
+		return a
+	}
+	untagged := of(`{"type":"bridge","bridge":"br1"}`)
+	for config, same := range map[string]bool{
+		`{"type":"bridge","bridge":"br1","vlan":1}`:     true,
+		`{"type":"cnv-bridge","bridge":"br1","vlan":1}`: true,
+		`{"type":"bridge","bridge":"br1","vlan":2}`:     false,
+		`{"type":"bridge","bridge":"br2","vlan":1}`:     false,
+	} {
+		NewWithT(t).Expect(of(config).Layer2 == untagged.Layer2).To(Equal(same), config)
+	}
+	NewWithT(t).Expect(of(`{"type":"bridge","bridge":"br1","vlan":1}`).VLAN).To(Equal(1), "plan shows what the NAD says")
+	NewWithT(t).Expect(of(`{"type":"sriov","vlan":1}`).Layer2).NotTo(Equal(of(`{"type":"sriov"}`).Layer2))
+	NewWithT(t).Expect(of(ovn(`"vlanID":1`)).Layer2).NotTo(Equal(of(ovn(`"vlanID":0`)).Layer2))
+}
+
 func clientRoutes() []network.Route {
 	return []network.Route{
 		{Destination: netip.MustParsePrefix("10.9.0.0/16"), Via: netip.MustParseAddr("192.168.100.1")},

@@ -9,6 +9,9 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
+// untaggedVLAN is the VLAN of untagged frames on a Linux bridge: the default of vlan_default_pvid.
+const untaggedVLAN = 1
+
 // layer2 returns an identifier such as "bridge br1 vlan 7". NADs with equal identifiers share one layer-2 network. It
 // returns "" if the configuration of each node decides which network that is.
 func layer2(a network.Attachment, plugin, conf map[string]any) string {
@@ -20,6 +23,9 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 	}
 	switch name := text(valueOf(conf, "name")); a.Kind {
 	case typeBridge, typeCNVBridge:
+		if a.VLAN == untaggedVLAN {
+			a.VLAN = 0
+		}
 		return on("bridge", text(valueOf(plugin, "bridge")))
 	case typeMacvlan:
 		return on("macvlan", text(valueOf(plugin, "master")))

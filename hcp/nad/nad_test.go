@@ -140,9 +140,11 @@ func TestAttachRefuses(t *testing.T) {
 		resource string
 	}{
 		"subnets":                {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, want: "Remove subnets"},
+		"a layer3 network":       {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3","subnets":"10.0.0.0/16/24"}`, want: `has topology "layer3"`},
+		"a layer3 primary UDN":   {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer3","role":"primary"}`, owner: cudn, want: `has topology "layer3"`},
 		"subnets of a CUDN":      {config: `{"type":"ovn-k8s-cni-overlay","topology":"localnet","subnets":"10.0.0.0/24"}`, owner: cudn, want: "Replace ClusterUserDefinedNetwork vlan100 with one without subnets (ipam.mode: Disabled)"},
 		"a primary UDN":          {config: `{"type":"ovn-k8s-cni-overlay","topology":"layer2","role":"primary"}`, owner: cudn, want: "role secondary"},
-		"IPAM":                   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `Set "ipam": {}`},
+		"IPAM":                   {config: `{"type":"bridge","bridge":"br1","ipam":{"type":"host-local"}}`, want: `additionalNetworks. Otherwise, set "ipam": {}`},
 		"IPAM in a list":         {config: `{"plugins":[{"type":"macvlan","master":"eth1"},{"type":"x","ipam":{"type":"dhcp"}}]}`, want: "ipam dhcp"},
 		"IPAM of unknown form":   {config: `{"type":"bridge","bridge":"br1","ipam":"static"}`, want: "ipam static"},
 		"SR-IOV, no resource":    {config: `{"type":"sriov"}`, want: "has no annotation " + wire.AnnotationResourceName},
@@ -189,14 +191,18 @@ func TestAttachRefuses(t *testing.T) {
 // TestWhatCutsVMsOff: KubeVirt connects VMs of HyperShift through a bridge, whose MACs the interface below must let pass.
 func TestWhatCutsVMsOff(t *testing.T) {
 	for config, want := range map[string]problem.Cause{
-		`{"type":"bridge","bridge":"br1"}`:                 "",
-		`{"type":"cnv-bridge","bridge":"br1"}`:             "",
-		`{"type":"macvlan","master":"eth1"}`:               problem.NADIsMacvlan,
-		`{"plugins":[{"type":"macvlan","master":"eth1"}]}`: problem.NADIsMacvlan,
-		`{"type":"sriov"}`:                                 problem.NADChecksMACs,
-		`{"type":"sriov","spoofchk":"off"}`:                problem.NADChecksMACs,
-		`{"type":"sriov","trust":"on"}`:                    problem.NADChecksMACs,
-		`{"type":"sriov","spoofchk":"off","trust":"on"}`:   "",
+		`{"type":"bridge","bridge":"br1"}`:                                                              "",
+		`{"type":"cnv-bridge","bridge":"br1"}`:                                                          "",
+		`{"type":"macvlan","master":"eth1"}`:                                                            problem.NADIsMacvlan,
+		`{"plugins":[{"type":"macvlan","master":"eth1"}]}`:                                              problem.NADIsMacvlan,
+		`{"type":"sriov"}`:                                                                              problem.NADChecksMACs,
+		`{"type":"sriov","spoofchk":"off"}`:                                                             problem.NADChecksMACs,
+		`{"type":"sriov","trust":"on"}`:                                                                 problem.NADChecksMACs,
+		`{"type":"sriov","spoofchk":"off","trust":"on"}`:                                                "",
+		`{"type":"bridge","bridge":"br1","vlan":100,"vlanTrunk":[{"minID":2,"maxID":4094}]}`:            problem.NADTrunkHasVLAN,
+		`{"type":"cnv-bridge","bridge":"br1","vlan":100,"VlanTrunk":[{"id":7},{"ID":100}]}`:             problem.NADTrunkHasVLAN,
+		`{"type":"bridge","bridge":"br1","vlan":100,"vlanTrunk":[{"minID":101,"maxID":4094},{"id":7}]}`: "",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"minID":2,"maxID":4094}]}`:                       "",
 		`{`: "",
 	} {
 		t.Run(config, func(t *testing.T) {
@@ -222,6 +228,72 @@ func TestBridgeOfNoNode(t *testing.T) {
 		p := nad.CutsOff(nad.Object{Config: config}, nodes)
 		NewWithT(t).Expect(p != nil && p.Cause == problem.NADBridgeOnNoNode).To(Equal(want), config)
 	}
+}
+
+// TestBridgeOfAnotherResource: KubeVirt and edges request the resource of the NAD, so they run on nodes with that bridge.
+func TestBridgeOfAnotherResource(t *testing.T) {
+	nodes := nad.Nodes{Resources: map[string]bool{"bridge.network.kubevirt.io/br0": true, "bridge.network.kubevirt.io/br1": true, "x/br0": true}}
+	for resource, want := range map[string]bool{"bridge.network.kubevirt.io/br0": true, "bridge.network.kubevirt.io/br1": false, "x/br0": false, "": false} {
+		for _, n := range []nad.Nodes{nodes, {}} {
+			p := nad.CutsOff(nad.Object{Config: `{"type":"bridge","bridge":"br1"}`, ResourceName: resource}, n)
+			NewWithT(t).Expect(p != nil && p.Cause == problem.NADOfOtherBridge && p.Severity == problem.SeverityWarning).To(Equal(want), resource)
+		}
+	}
+}
+
+// TestPluginsRefuse: a plugin fails with a configuration of VMs, while edges would start without the keys at fault.
+func TestPluginsRefuse(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"minID":300,"maxID":200}]}`:                             "maxID must not be smaller",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"minID":300}]}`:                                         "minID and maxID together",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"maxID":300}]}`:                                         "minID and maxID together",
+		`{"type":"cnv-bridge","bridge":"br1","vlanTrunk":[{"id":4095}]}`:                                       "vlanTrunk has 4095, and must have numbers from 1 to 4094",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"minID":0,"maxID":9}]}`:                                 "vlanTrunk has 0",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"id":"7"}]}`:                                            `vlanTrunk has "7"`,
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[7]}`:                                                     "not an object",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":{"id":7}}`:                                                "not a list",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":[{"minID":2,"maxID":9},{"id":7},{"ID":null},{}]}`:         "",
+		`{"type":"bridge","bridge":"br1","vlanTrunk":null}`:                                                    "",
+		`{"type":"bridge","bridge":"br1","hairpinMode":true,"promiscMode":true}`:                               "hairpinMode and promiscMode are both true",
+		`{"type":"bridge","bridge":"br1","hairpinMode":true,"promiscMode":false}`:                              "",
+		`{"type":"bridge","bridge":"br1","hairpinMode":"true"}`:                                                `hairpinMode is "true", and must be true or false`,
+		`{"type":"cnv-bridge","bridge":"br1","preserveDefaultVlan":0}`:                                         "preserveDefaultVlan is 0",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"cnv-tuning","promisc":1}]}`:                     "promisc is 1",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth","ingressRate":1000000}]}`:            "ingressRate and ingressBurst",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth","egressBurst":8}]}`:                  "egressRate and egressBurst",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth","egressRate":8,"egressBurst":8}]}`:   "",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth"}]}`:                                  "",
+		`{"plugins":[{"type":"sriov"},{"type":"bandwidth","egressRate":8,"egressBurst":8}]}`:                   "not sriov",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"sbr"}]}`:                                        "needs an address",
+		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"vrf"},{"type":"portmap"},{"type":"firewall"}]}`: "",
+		`{"type":"sriov","vlanQoS":3}`:                                                                         "vlanQoS and vlanProto need a vlan",
+		`{"type":"sriov","vlan":0,"vlanProto":"802.1ad"}`:                                                      "vlanQoS and vlanProto need a vlan",
+		`{"type":"sriov","vlan":7,"vlanQoS":8}`:                                                                "vlanQoS is above 7",
+		`{"type":"sriov","vlan":7,"vlanProto":"802.1x"}`:                                                       "vlanProto must be",
+		`{"type":"sriov","vlan":7,"vlanProto":"802.1Q","vlanQoS":7}`:                                           "",
+		`{"type":"sriov","link_state":"up"}`:                                                                   "link_state must be",
+		`{"type":"sriov","vlan":0,"vlanProto":"802.1q","vlanQoS":0}`:                                           "",
+		ovn(`"joinSubnet":"100.65.0.0/16"`):                                                                    "topology localnet has no joinSubnet",
+		ovn(`"role":"infrastructure"`):                                                                         "role must be secondary",
+		ovn(`"role":"secondary"`):                                                                              "",
+	} {
+		config = strings.Replace(config, "{", `{"cniVersion":"1.0.0",`, 1)
+		p := nad.RulesOut(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config, ResourceName: "x/y"}, nad.Nodes{})
+		if want == "" {
+			NewWithT(t).Expect(p).To(BeNil(), config)
+			continue
+		}
+		NewWithT(t).Expect(p).NotTo(BeNil(), config)
+		NewWithT(t).Expect(*p).To(And(HaveField("Cause", problem.NADRefusedByPlugin), WithTransform(problem.Problem.StopsVMs, BeTrue()), WithTransform(message, ContainSubstring(want))), config)
+	}
+}
+
+// TestUnknownPlugins: nodes may have a plugin that oooi does not know.
+func TestUnknownPlugins(t *testing.T) {
+	config := `{"cniVersion":"1.0.0","plugins":[{"type":"bridge","bridge":"br1"},{"type":"tunning"}]}`
+	ps := nad.Limits(nad.Object{Namespace: "clusters", Name: "vlan100", Config: config})
+	NewWithT(t).Expect(ps).To(ContainElement(And(HaveField("Cause", problem.NADPluginUnknown), HaveField("Severity", problem.SeverityWarning), WithTransform(message, ContainSubstring(`plugin "tunning"`)))))
+	NewWithT(t).Expect(nad.Limits(nad.Object{Config: strings.Replace(config, "tunning", "tuning", 1)})).NotTo(ContainElement(HaveField("Cause", problem.NADPluginUnknown)))
 }
 
 // TestEarlyAnnouncement: the interface of a migration's target is up, and its kernel sends with the VM's MAC, unless the bridge plugin leaves it down.
@@ -251,6 +323,11 @@ func TestEarlyAnnouncement(t *testing.T) {
 	for further, want := range map[string]bool{`"vlanTrunk":[{"id":100}]`: true, `"vlanTrunk":[{"id":100}],"vlan":0`: true, `"vlanTrunk":[{"id":100}],"vlan":100`: false, `"vlanTrunk":[]`: false} {
 		ps := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","disableContainerInterface":true,` + further + `}`})
 		NewWithT(t).Expect(len(ps) == 1 && ps[0].Cause == problem.NADTrunkWithoutVLAN).To(Equal(want), further)
+	}
+	for further, want := range map[string]bool{`"vlan":100,"preserveDefaultVlan":true`: true, `"vlan":100,"preserveDefaultVlan":false`: false, `"vlan":100`: false,
+		`"vlan":1,"preserveDefaultVlan":true`: false, `"preserveDefaultVlan":true`: false} {
+		ps := nad.Limits(nad.Object{Config: `{"type":"cnv-bridge","bridge":"br1","disableContainerInterface":true,` + further + `}`})
+		NewWithT(t).Expect(len(ps) == 1 && ps[0].Cause == problem.NADKeepsUntagged && ps[0].Severity == problem.SeverityWarning).To(Equal(want), further)
 	}
 	both := nad.Limits(nad.Object{Config: `{"type":"bridge","bridge":"br1","portIsolation":true}`})
 	NewWithT(t).Expect(both).To(ConsistOf(HaveField("Cause", problem.NADPortsIsolated), HaveField("Cause", problem.NADAnnouncesEarly)))

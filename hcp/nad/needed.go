@@ -84,7 +84,7 @@ func pattern(allowed, expression string) form {
 func forms(kind string) map[string]form {
 	switch kind {
 	case typeBridge, typeCNVBridge:
-		return map[string]form{"bridge": aBridge(), "vlan": aVLAN(), "mtu": anMTU(), "macspoofchk": aSwitch(), "preserveDefaultVlan": aSwitch()}
+		return map[string]form{"bridge": aBridge(), "vlan": aVLAN(), "mtu": anMTU(), "macspoofchk": aSwitch()}
 	case typeMacvlan:
 		return map[string]form{"master": aDevice(), "mode": aText(), "mtu": anMTU()}
 	case typeSRIOV:
@@ -114,10 +114,15 @@ func headForms() map[string]form {
 	}
 }
 
-// needed returns plugin with only the keys that an edge needs. It leaves out keys whose value is an empty string.
+// needed returns plugin with only the keys that an edge needs. It leaves out keys whose value is an empty string. An edge
+// with a VLAN leaves the untagged network of the bridge. By default, versions 1.3 to 1.7 of the bridge plugin keep it
+// there, so that it receives broadcasts of that network. Earlier versions ignore preserveDefaultVlan.
 func needed(plugin map[string]any) map[string]any {
 	kind := text(plugin["type"])
 	out := map[string]any{"type": kind}
+	if isBridge(kind) && vlan(plugin) != 0 {
+		out["preserveDefaultVlan"] = false
+	}
 	for key := range forms(kind) {
 		if v := valueOf(plugin, key); v != nil && v != "" {
 			out[key] = v

@@ -3,6 +3,7 @@
 package nad
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,6 +35,9 @@ const (
 	typeBandwidth = "bandwidth"
 )
 
+// isBridge reports whether kind is the bridge plugin, under one of its two names.
+func isBridge(kind string) bool { return kind == typeBridge || kind == typeCNVBridge }
+
 // unsupported returns the problem that prevents edges from joining the network of o, or nil.
 func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	first := plugins[0]
@@ -59,8 +63,7 @@ func unsupported(o Object, nodes Nodes, conf map[string]any, plugins []map[strin
 }
 
 // RulesOut returns a problem if VMs certainly get no interface on the network of o, or one of another network, else nil.
-// Attach need not accept o. A VM that is already on the network refutes the problem. The bridge plugin refuses ipam
-// together with disableContainerInterface (cmdAdd of bridge.go in containernetworking/plugins).
+// Attach need not accept o. A VM that is already on the network refutes the problem.
 func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	plugins, conf, err := parse(o.Config)
 	if strings.Contains(o.Name, ".") {
@@ -70,22 +73,16 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 		return nil
 	}
 	kind, bridge := text(plugins[0]["type"]), text(valueOf(plugins[0], "bridge"))
-	onBridge := kind == typeBridge || kind == typeCNVBridge
+	onBridge := isBridge(kind)
 	assigns := assigning(o, plugins) != nil || text(valueOf(plugins[0], "subnets")) != ""
 	ofOVS := nodes.OVN && !nodes.Resources[o.ResourceName] && (bridge == "br-ex" || bridge == "br-int")
-	by, ofIPAM := ipam(plugins[0])
 	switch {
 	case assignsAlways(conf) && !assigns && (onBridge || slices.Contains([]string{typeMacvlan, typeSRIOV, typeOVN}, kind)):
 		return o.problem(problem.NADVersionTooOld, nil)
 	case onBridge && ofOVS:
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
-	case onBridge && ofIPAM && valueOf(plugins[0], "disableContainerInterface") == true:
-		return o.problem(problem.NADAssignsWithoutInterface, problem.Args{"ipam": {by}, "type": {kind}})
 	}
-	if p := misspelled(o, plugins[0]); p != nil {
-		return p
-	}
-	return unscheduled(o, nodes)
+	return cmp.Or(misspelled(o, plugins[0]), unscheduled(o, nodes), refused(o, plugins))
 }
 
 // assignsAlways reports whether conf has a version of the CNI specification in which each result has an address: 0.1.0,
@@ -128,6 +125,13 @@ func CutsOff(o Object, nodes Nodes) *problem.Problem {
 		if marked && !nodes.Resources[bridgeMarker+bridge] {
 			return o.problem(problem.NADBridgeOnNoNode, problem.Args{"device": {bridge}, "type": {text(first["type"])}})
 		}
+		if other, ofMarker := strings.CutPrefix(o.ResourceName, bridgeMarker); ofMarker && other != bridge {
+			return o.problem(problem.NADOfOtherBridge, problem.Args{"device": {bridge}, "other": {other}, "annotation": {wire.AnnotationResourceName},
+				"resource": {bridgeMarker + bridge}})
+		}
+		if hasVLAN, _ := trunk(first); hasVLAN {
+			return o.problem(problem.NADTrunkHasVLAN, problem.Args{"vlan": {strconv.Itoa(vlan(first))}})
+		}
 	}
 	return nil
 }
@@ -162,6 +166,11 @@ func Limits(o Object) problem.Problems {
 		return nil
 	}
 	var out problem.Problems
+	for _, p := range plugins[1:] {
+		if kind := text(p["type"]); !slices.Contains(chainedPlugins(), kind) {
+			out = append(out, *o.problem(problem.NADPluginUnknown, problem.Args{"type": {kind}, "types": chainedPlugins()}))
+		}
+	}
 	switch first := plugins[0]; text(first["type"]) {
 	case typeMacvlan:
 		if key := vlanKey(first, ""); key != "" {
@@ -170,6 +179,9 @@ func Limits(o Object) problem.Problems {
 	case typeBridge, typeCNVBridge:
 		if trunk, _ := valueOf(first, "vlanTrunk").([]any); len(trunk) > 0 && vlan(first) == 0 {
 			out = append(out, *o.problem(problem.NADTrunkWithoutVLAN, nil))
+		}
+		if v := vlan(first); v > untaggedVLAN && valueOf(first, "preserveDefaultVlan") == true {
+			out = append(out, *o.problem(problem.NADKeepsUntagged, problem.Args{"vlan": {strconv.Itoa(v)}}))
 		}
 		if valueOf(first, "portIsolation") == true {
 			out = append(out, *o.problem(problem.NADPortsIsolated, nil))
@@ -207,6 +219,9 @@ func ipam(plugin map[string]any) (kind string, ok bool) {
 
 func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *problem.Problem {
 	plugin := plugins[0]
+	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
+		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": {t}})
+	}
 	if text(valueOf(plugin, "role")) == "primary" {
 		return o.problem(problem.OVNPrimaryNetwork, nil)
 	}
@@ -215,9 +230,6 @@ func unsupportedOVN(o Object, conf map[string]any, plugins []map[string]any) *pr
 			return o.problem(problem.OVNOwnerHasSubnets, problem.Args{"subnets": {s}, "owner": {o.UserDefined.Kind + " " + o.UserDefined.Name}})
 		}
 		return o.problem(problem.OVNHasSubnets, problem.Args{"subnets": {s}})
-	}
-	if t := text(valueOf(plugin, "topology")); t != topologyLocalnet && t != topologyLayer2 {
-		return o.problem(problem.OVNTopologyUnsupported, problem.Args{"topology": {t}})
 	}
 	if p := assigning(o, plugins); p != nil {
 		return p

@@ -32,8 +32,8 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	if forbidden {
 		return network.Attachment{}, problems
 	}
-	if by, planned := o.NADCreators.Of(a); !ok && planned {
-		return a, append(problems, nad.Problem(problem.NADNotCreated, a, problem.Args{"owner": {by.Kind + " " + by.Name}}))
+	if object, planned := o.NADCreators.Of(a); !ok && planned {
+		return notCreated(object, a, problems)
 	}
 	if p, mistake := misnamed(o, r); mistake {
 		return network.Attachment{}, problem.Problems{p}
@@ -53,10 +53,8 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	if fault != nil {
 		return network.Attachment{}, problem.Problems{*fault}
 	}
-	if out == nil && !patched(o, r) {
-		if out = nad.CutsOff(object, o.nodes); out != nil && !r.Primary {
-			out.Severity = problem.SeverityInfo // Nodes boot without it.
-		}
+	if out == nil {
+		out = cutsOff(o, r, object)
 	}
 	switch {
 	case out != nil && out.Blocks() && !o.attached[r.Attachment]:
@@ -64,7 +62,25 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	case out != nil:
 		problems = append(problems, out.Warning()) // VMs already use the network, or can use it.
 	}
-	return a, append(problems, nad.Limits(object)...)
+	limits := nad.Limits(object)
+	if o.attached[r.Attachment] { // The nodes have its plugins.
+		limits = slices.DeleteFunc(limits, func(p problem.Problem) bool { return p.Cause == problem.NADPluginUnknown })
+	}
+	return a, append(problems, limits...)
+}
+
+// notCreated returns a, whose NAD is not created yet, with the layer-2 network of object. It returns the zero Attachment
+// if edges cannot join that network. problems are those of a.
+func notCreated(object nad.Object, a network.Attachment, problems problem.Problems) (network.Attachment, problem.Problems) {
+	if object.Config != "" {
+		planned, fault := nad.Attach(object, nad.Nodes{})
+		if fault != nil {
+			return network.Attachment{}, problem.Problems{*fault}
+		}
+		a.Layer2 = planned.Layer2
+	}
+	owner := object.UserDefined.Kind + " " + object.UserDefined.Name
+	return a, append(problems, nad.Problem(problem.NADNotCreated, a, problem.Args{"owner": {owner}}))
 }
 
 // contradicted returns the problem that OVN-Kubernetes refuses found, because an older NAD defines its network in another
@@ -86,20 +102,6 @@ func contradicted(o indexed, found nadv1.NetworkAttachmentDefinition) *problem.P
 		p.Severity = problem.SeverityWarning
 	}
 	return &p
-}
-
-// patched reports whether the user patches the interfaces or networks of VMs of r, which may connect them in another way
-// than HyperShift does.
-func patched(o indexed, r network.NetworkRequest) bool {
-	return o.patched() || slices.ContainsFunc(r.NodePools, func(name string) bool {
-		np := o.byName[name]
-		return np != nil && patchesConnection(np.Annotations)
-	})
-}
-
-func patchesConnection(annotations map[string]string) bool {
-	p := patchOf(annotations)
-	return p.touches(patchedInterfaces) || p.touches(patchedNetworks)
 }
 
 // maxGiven is the maximum number of NetworkAttachmentDefinitions that a problem names.

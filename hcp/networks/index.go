@@ -26,8 +26,8 @@ type indexed struct {
 	attached map[network.Attachment]bool
 	// firstOfOVN returns the oldest NAD of each network of OVN-Kubernetes, by the network's name.
 	firstOfOVN func() map[string]nadv1.NetworkAttachmentDefinition
-	// patched reports whether the HostedCluster patches the interfaces or networks of VMs.
-	patched         func() bool
+	// ofCluster returns the patch of the HostedCluster, which applies to the VMs of all NodePools.
+	ofCluster       func() patch
 	nodes           nad.Nodes
 	isolates, shown bool
 }
@@ -45,7 +45,7 @@ func index(o objects.Objects) indexed {
 		}
 		return out
 	})
-	x.patched = sync.OnceValue(func() bool { return patchesConnection(o.HostedCluster.Annotations) })
+	x.ofCluster = sync.OnceValue(func() patch { return patchOf(o.HostedCluster.Annotations) })
 	x.isolates, x.shown = o.Management.Isolates(o.Nodes)
 	for _, n := range o.NetworkAttachmentDefinitions {
 		if a := (network.Attachment{Namespace: n.Namespace, Name: n.Name}); x.nads[a].Name == "" {

@@ -91,7 +91,7 @@ func withoutResource(o indexed, edges map[string]string, requested []network.Net
 			case size(o.HostedCluster, np) == 0:
 			case none && needs.bridge == "":
 				ps = append(ps, problem.New(problem.VMsWithoutResource, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name}, args, fieldNodeSelector))
-			case needs.bridge == "" || patched(o, network.NetworkRequest{NodePools: []string{np.Name}}):
+			case needs.bridge == "" || o.rebound(np, a):
 			case none:
 				all[a] = true
 				ps = append(ps, withoutBridge(a, needs, "nodeSelector of NodePool "+np.Name, i == 0 && !attachesDefault(np), fieldNodeSelector))

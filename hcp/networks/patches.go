@@ -13,6 +13,7 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 
+	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/network/problem"
@@ -187,6 +188,75 @@ func (op operation) fault(before patch) string {
 // maxQuoted is the maximum length in bytes of what an error quotes of a patch, and maxChecked the maximum number of
 // operations that are checked.
 const maxQuoted, maxChecked = 100, 100
+
+// rebinds reports whether p may change how the interface with index i is connected: its network, or its binding. A patch
+// of another field of the interface does not count, such as its model or MAC address, nor does one of a later interface.
+func (p patch) rebinds(i int) bool {
+	for _, op := range p {
+		for _, at := range []string{op.Path, op.From} {
+			if op.Op == "test" || at == "" && op.Path != "" {
+				continue
+			}
+			ofInterface, isInterface := strings.CutPrefix(at, patchedInterfaces+"/")
+			ofNetwork, isNetwork := strings.CutPrefix(at, patchedNetworks+"/")
+			if !isInterface && !isNetwork {
+				if one := (patch{{Op: op.Op, Path: at}}); one.touches(patchedInterfaces) || one.touches(patchedNetworks) {
+					return true
+				}
+				continue
+			}
+			index, field, within := strings.Cut(ofNetwork, "/")
+			if isInterface {
+				index, field, within = strings.Cut(ofInterface, "/")
+			}
+			n, err := strconv.Atoi(index)
+			switch field, _, _ = strings.Cut(field, "/"); {
+			case err != nil: // "-" appends another one.
+			case within && isInterface:
+				if n == i && !slices.Contains([]string{"name", "model", "macAddress", "ports", "bootOrder", "pciAddress", "dhcpOptions", "tag", "acpiIndex", "state"}, field) {
+					return true
+				}
+			case n == i, !within && op.Op != "replace" && n < i: // It changes the index of later ones.
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cutsOff returns the problem that VMs receive few or no frames on the network of r, whose NAD is object, or nil. It does
+// not count NodePools whose VMs the user connects in another way than HyperShift does. If only some are connected so, the
+// problem is no Error, because edges serve these.
+func cutsOff(o indexed, r network.NetworkRequest, object nad.Object) *problem.Problem {
+	out := nad.CutsOff(object, o.nodes)
+	if out == nil {
+		return nil
+	}
+	var left []string
+	for _, name := range r.NodePools {
+		if np := o.byName[name]; np == nil || !o.rebound(*np, r.Attachment) {
+			left = append(left, name)
+		}
+	}
+	switch {
+	case len(left) == 0 && len(r.NodePools) > 0:
+		return nil
+	case !r.Primary:
+		out.Severity = problem.SeverityInfo // Nodes boot without it.
+	case len(left) < len(r.NodePools):
+		*out = out.Warning()
+	}
+	return out
+}
+
+// rebound reports whether the user patches how VMs of np are connected to a.
+func (x indexed) rebound(np hyperv1.NodePool, a network.Attachment) bool {
+	i := slices.Index(objects.Attachments(x.HostedCluster, np), a)
+	if attachesDefault(np) {
+		i++
+	}
+	return x.ofCluster().rebinds(i) || patchOf(np.Annotations).rebinds(i)
+}
 
 // macs returns the MAC addresses that p sets, without duplicates.
 func (p patch) macs() []string {

@@ -123,6 +123,10 @@ var (
 		What:   "NetworkAttachmentDefinition {nad} sets vlanTrunk, but no vlan.",
 		Effect: "VMs send frames without a tag. The bridge puts these on VLAN 1, mostly its untagged network, and not on a VLAN of vlanTrunk.",
 		Fix:    "Set \"vlan\" to the VLAN of the network in spec.config, unless you mean the untagged network."})
+	NADKeepsUntagged = declare("NADKeepsUntagged", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} sets vlan {vlan} and preserveDefaultVlan.",
+		Effect: "VMs also receive broadcasts of the bridge's untagged network, such as IPv6 router advertisements.",
+		Fix:    "Set \"preserveDefaultVlan\": false in its spec.config."})
 	OVNLayer2IgnoresVLAN = declare("OVNLayer2IgnoresVLAN", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} sets {setting}, which OVN-Kubernetes ignores with topology layer2.",
 		Effect: "VMs would be on a network inside the management cluster, which reaches no VLAN and no router.",
@@ -159,6 +163,14 @@ var (
 		What:   "Nodes {nodes} lack the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker. VMs or edges may be scheduled there.",
 		Effect: "The plugin creates a bridge without an uplink there, so VMs and edges of different nodes do not reach each other.",
 		Fix:    "Set annotation {annotation} on the NetworkAttachmentDefinition to {resource}. Pods of the network then run only on nodes with the bridge."})
+	NADOfOtherBridge = declare("NADOfOtherBridge", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} names bridge {device}, but requests the resource of bridge {other}.",
+		Effect: "VMs and edges run on nodes with {other}. If such a node lacks {device}, they reach no other node.",
+		Fix:    "Set annotation {annotation} to {resource}, or correct the bridge in its spec.config."})
+	NADTrunkHasVLAN = declare("NADTrunkHasVLAN", Entry{Reason: FramesDropped, Severity: SeverityError,
+		What:   "NetworkAttachmentDefinition {nad} sets vlan {vlan}, and has the same VLAN in vlanTrunk.",
+		Effect: "Linux then drops frames without a tag from VMs, so they get no address.",
+		Fix:    "Leave {vlan} out of vlanTrunk in its spec.config."})
 	NADTypeUnsupported = declare("NADTypeUnsupported", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What: "NetworkAttachmentDefinition {nad} has the unsupported type \"{type}\".",
 		Fix:  "Use one of: {types}."})
@@ -168,15 +180,19 @@ var (
 	NADHasIPAM = declare("NADHasIPAM", Entry{Reason: NetworkUnsupported, Severity: SeverityError,
 		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself (ipam {ipam}).",
 		Effect: "KubeVirt would answer the DHCP requests of VMs.",
-		Fix:    "Set \"ipam\": {} in its spec.config."})
+		Fix:    "If nodes should boot from another network, name that first in spec.platform.kubevirt.additionalNetworks. Otherwise, set \"ipam\": {} in its spec.config."})
 	NADBridgeNotNamed = declare("NADBridgeNotNamed", Entry{Reason: FramesDropped, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} names no bridge, so the plugin uses {device}. It creates this bridge on nodes that lack it.",
 		Effect: "Such a bridge has no uplink. VMs reach edges and other VMs only on their own node of the management cluster, so nodes may not become Ready.",
 		Fix:    "Set \"bridge\" in its spec.config to a bridge of the nodes that is connected to the VLAN."})
-	NADAssignsWithoutInterface = declare("NADAssignsWithoutInterface", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
-		What:   "NetworkAttachmentDefinition {nad} has both ipam ({ipam}) and disableContainerInterface.",
-		Effect: "The plugin {type} refuses that, so no VM starts.",
-		Fix:    "Remove one of the two from its spec.config."})
+	NADRefusedByPlugin = declare("NADRefusedByPlugin", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
+		What:   "The plugin {type} refuses NetworkAttachmentDefinition {nad}: {why}.",
+		Effect: "No VM starts on the network.",
+		Fix:    "Correct its spec.config."})
+	NADPluginUnknown = declare("NADPluginUnknown", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
+		What:   "NetworkAttachmentDefinition {nad} names plugin \"{type}\", which oooi does not know.",
+		Effect: "On nodes without this plugin, no VM starts. Edges leave it out.",
+		Fix:    "Check the name in its spec.config. oooi knows {types}."})
 	NADAssignsAddresses = declare("NADAssignsAddresses", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
 		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself.",
 		Effect: "VMs do not boot from its network, so edges do not serve it."})
