@@ -166,20 +166,21 @@ func TestRefusedRegistries(t *testing.T) {
 		}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			o := reaching(t, release(ofRelease), mirrored())
-			for _, x := range c.given {
-				x(&o)
-			}
-			_, ps := plan(asCached(t, o))
-			ps = causesOf(ps, problem.RegistriesRefused)
-			if c.want == "" {
-				g.Expect(ps).To(BeEmpty())
-				return
-			}
-			want, hint := strings.CutPrefix(c.want, "Info ")
-			g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{want}))))
-			g.Expect(ps[0].Severity == problem.SeverityInfo).To(Equal(hint))
+			refusing(t, c.want, append([]change{release(ofRelease), mirrored()}, c.given...)...)
 		})
 	}
+}
+
+// refusing checks which registries nodes refuse.
+func refusing(t *testing.T, want string, given ...change) {
+	g := NewWithT(t)
+	_, ps := plan(asCached(t, reaching(t, given...)))
+	ps = causesOf(ps, problem.RegistriesRefused)
+	if want == "" {
+		g.Expect(ps).To(BeEmpty())
+		return
+	}
+	want, hint := strings.CutPrefix(want, "Info ")
+	g.Expect(ps).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("hosts", problem.Values{want}))))
+	g.Expect(ps[0].Severity == problem.SeverityInfo).To(Equal(hint))
 }

@@ -215,7 +215,12 @@ func TestWhatNodesReach(t *testing.T) {
 		"a network plugin of the user":                                              {given: []change{networkType(hyperv1.Calico)}, want: []string{"Info ImagesUnreachable"}},
 		"a proxy, and a network plugin of the user":                                 {given: []change{proxied(controlPlane), networkType(hyperv1.Calico)}},
 		"a proxy for HTTP only, and a network plugin of the user":                   {given: []change{proxied(controlPlane), func(o *hcp.Objects) { o.HostedCluster.Spec.Configuration.Proxy.HTTPSProxy = "" }, networkType(hyperv1.Calico)}, want: []string{"Info ImagesUnreachable"}},
+	})
+}
 
+// TestProvidersThroughProxy: the hosted control plane dials providers and registries of imports through the HTTP proxy of the hosted cluster.
+func TestProvidersThroughProxy(t *testing.T) {
+	report(t, map[string]reachCase{
 		"a proxy, and an identity provider":                    {given: []change{proxied(controlPlane), openID(keycloak)}},
 		"a proxy, and an identity provider that noProxy has":   {given: []change{proxied(controlPlane + ",.corp.example"), openID(keycloak)}, want: []string{login + "keycloak.corp.example"}},
 		"a proxy, and a cloud's provider that noProxy has":     {given: []change{proxied(controlPlane + ",.microsoftonline.com"), openID("https://login.microsoftonline.com/x")}, want: []string{login + "login.microsoftonline.com"}},
@@ -299,7 +304,7 @@ func TestIngressThroughProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			_, ps := plan(reaching(t, c.given...))
+			_, ps := plan(asCached(t, reaching(t, c.given...)))
 			values := func(cause problem.Cause, arg string) string {
 				var got []string
 				for _, p := range causesOf(ps, cause) {

@@ -102,6 +102,8 @@ func hostedClusterKind() kind {
 		"spec.configuration.image.registrySources.containerRuntimeSearchRegistries",
 		"spec.configuration.image.registrySources.insecureRegistries",
 		"spec.configuration.ingress.componentRoutes[].hostname",
+		"spec.configuration.ingress.componentRoutes[].name",
+		"spec.configuration.ingress.componentRoutes[].namespace",
 		"spec.configuration.network.serviceNodePortRange",
 		"spec.configuration.oauth.identityProviders[].name",
 		"spec.configuration.oauth.identityProviders[].basicAuth.url",
