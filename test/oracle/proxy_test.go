@@ -60,8 +60,15 @@ func (w *world) proxied() (out []need) {
 		host, at = w.place("OAuthServer")
 		add("OAuthServer", host, at)
 	}
+	custom := "" // The operator of the console checks this host instead of the default one (pkg/console/controllers/healthcheck).
+	for _, r := range list(w.hosted(), "spec", "configuration", "ingress", "componentRoutes") {
+		if text(r, "namespace") == "openshift-console" && text(r, "name") == "console" {
+			custom = strings.ToLower(text(r, "hostname"))
+		}
+	}
 	for _, n := range w.ingress() {
-		if strings.HasPrefix(n.host, "canary-") || console && strings.HasPrefix(n.host, "console-openshift-console.") {
+		byConsole := custom == "" && strings.HasPrefix(n.host, "console-openshift-console.") || custom != "" && n.host == custom
+		if strings.HasPrefix(n.host, "canary-") || console && byConsole {
 			add("ingress", n.host, n.port)
 		}
 	}
