@@ -40,9 +40,7 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: map[string]map[string]string{}, PriorityClass: o.Management.PriorityClass}
 	for _, np := range o.NodePools {
 		if k := np.Spec.Platform.Kubevirt; k != nil {
-			labels := map[string]string{}
-			maps.Copy(labels, k.NodeSelector)
-			out.NodePools[np.Name] = labels
+			out.NodePools[np.Name] = selectorOf(k.NodeSelector)
 		}
 	}
 	// HyperShift's own control plane pods tolerate these two taints.
@@ -53,6 +51,22 @@ func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
 	for _, t := range o.HostedCluster.Spec.Tolerations {
 		out.Tolerations = append(out.Tolerations, network.Toleration{
 			Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect), Seconds: t.TolerationSeconds})
+	}
+	return out
+}
+
+// maxLabels is the maximum number of labels of a NodePool's node selector that edges follow.
+const maxLabels = 64
+
+// selectorOf returns a copy of a NodePool's node selector. Of more than maxLabels labels, it has the first ones by name.
+func selectorOf(labels map[string]string) map[string]string {
+	out := map[string]string{}
+	if len(labels) <= maxLabels {
+		maps.Copy(out, labels)
+		return out
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels))[:maxLabels] {
+		out[key] = labels[key]
 	}
 	return out
 }
