@@ -290,3 +290,25 @@ func TestEntriesHaveFewProblems(t *testing.T) {
 		})
 	}
 }
+
+// TestSearchDomainsCostLittle: the names of a network are read once, and not again for each label of each search domain.
+func TestSearchDomainsCostLittle(t *testing.T) {
+	of := func(count int) func() {
+		o := served(t)
+		var routes []configv1.ComponentRouteSpec
+		for i := range 500 {
+			routes = append(routes, configv1.ComponentRouteSpec{Namespace: "n", Name: fmt.Sprint(i), Hostname: configv1.Hostname(fmt.Sprintf("x%d.y", i))})
+		}
+		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{ComponentRoutes: routes}}
+		o.HostedCluster.Annotations[settings.Prefix+network.KeyAppsAddress] = "192.168.100.77"
+		var domains []string
+		for i := range count {
+			domains = append(domains, fmt.Sprintf("d%d.%sz", i, strings.Repeat("a.", 100)))
+		}
+		o.HostedCluster.Annotations[settings.Prefix+network.KeySearchDomains] = strings.Join(domains, ",")
+		return func() { plan(o) }
+	}
+	ratio := cost.Ratio(of(1), of(64))
+	t.Logf("64 search domains cost %.1f times as much as one", ratio)
+	NewWithT(t).Expect(ratio).To(BeNumerically("<", 5))
+}
