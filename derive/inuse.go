@@ -99,6 +99,26 @@ func hostsOf(n network.Network) []netip.Addr {
 	return network.Without(all, func(a netip.Addr) bool { return slices.Contains(ofEdges, a) })
 }
 
+// maxHosts is the maximum number of hosts of another cluster on a network whose addresses no VM gets.
+const maxHosts = 128
+
+// hostsOn returns the hosts of u on the network of a, those of its plan in force first: at most maxHosts.
+func (u OtherCluster) hostsOn(a network.Attachment) []netip.Addr {
+	seen := map[netip.Addr]bool{}
+	var out []netip.Addr
+	for _, theirs := range slices.Concat(u.Serves.Networks, u.Wants.Networks) {
+		if !theirs.Attachment.SameNetwork(a) {
+			continue
+		}
+		for _, host := range hostsOf(theirs) {
+			if !seen[host] && len(out) < maxHosts {
+				seen[host], out = true, append(out, host)
+			}
+		}
+	}
+	return out
+}
+
 // takenByHosts returns the addresses of n's edges that a host has, according to a plan of u that has precedence. Edges
 // that already hold an address in last, the plan in force, keep it.
 func takenByHosts(n network.Network, u OtherCluster, last network.Plan) []netip.Addr {
@@ -217,11 +237,7 @@ func leaveOutHosts(in served.Input, p network.Plan, others []OtherCluster) netwo
 			}
 		}
 		for _, u := range others {
-			for _, theirs := range slices.Concat(u.Serves.Networks, u.Wants.Networks) {
-				if theirs.Attachment.SameNetwork(n.Attachment) {
-					hosts = append(hosts, hostsOf(theirs)...)
-				}
-			}
+			hosts = append(hosts, u.hostsOn(n.Attachment)...)
 		}
 		slices.SortFunc(hosts, netip.Addr.Compare)
 		spare := n.DHCP.Unassigned() - max(1, requestOf(in.Request, *n).VMs)
