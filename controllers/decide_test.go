@@ -84,13 +84,14 @@ func TestAnnotationWhileMachinesRun(t *testing.T) {
 // TestPlanTooLarge: it is refused in words before the API server does.
 func TestPlanTooLarge(t *testing.T) {
 	g := NewWithT(t)
-	w, plan := served(t, "lb-ip")
-	w.Last = plan
-	var servers strings.Builder
-	for i := range 100_000 {
-		fmt.Fprintf(&servers, "10.%d.%d.%d,", 10+i>>16, i>>8&255, i&255)
+	w, _ := served(t, "lb-ip")
+	w.HostedCluster.Annotations[settings.Prefix+"cidr"] = "192.168.0.0/16"
+	w.Last = decide.About(w, testOptions.Release, testNow).Plan
+	var all strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintf(&all, "02:00:00:00:%02x:%02x=192.168.%d.%d,", i>>8, i&255, 128+i>>8, i&255)
 	}
-	w.HostedCluster.Annotations[settings.Prefix+"ntp-servers"] = strings.TrimSuffix(servers.String(), ",")
+	w.HostedCluster.Annotations[settings.Prefix+"reservations"] = strings.TrimSuffix(all.String(), ",")
 	d := decide.About(w, testOptions.Release, testNow)
 	g.Expect(d.Problems).To(ContainElement(And(HaveField("Reason", problem.NotApplied), WithTransform(message, ContainSubstring("ConfigMap")))))
 	g.Expect(d.Action).To(Equal(decide.Leave))

@@ -41,6 +41,13 @@ func excluded(in *given, at netip.Addr) {
 	in.Networks[0].Settings.DHCPExclude = []network.Range{{First: at, Last: at}}
 }
 
+// with128TimeServers adds time servers behind the gateway of the network.
+func with128TimeServers(in *given, _ netip.Addr) {
+	for host := range 128 {
+		in.Networks[0].Settings.NTPServers = append(in.Networks[0].Settings.NTPServers, netip.AddrFrom4([4]byte{10, 77, 0, byte(host)}))
+	}
+}
+
 // TestHostsOfOthersInPool: DHCP gives no new client an address that another cluster on the network names as a host, that
 // a VM of that cluster has, or that a management node has. A cluster cannot empty the pool of another one.
 func TestHostsOfOthersInPool(t *testing.T) {
@@ -65,6 +72,7 @@ func TestHostsOfOthersInPool(t *testing.T) {
 		"excluded, for us":    {theirs: tenant(2, 10, 253, naming(excluded, 150))},
 		"a VM":                {vms: vm, named: 1},
 		"a node":              {nodes: []string{"192.168.100.150"}, named: 1},
+		"the last of 129":     {theirs: tenant(2, 10, 99, naming(with128TimeServers, 1), naming(inRecords, 150))},
 		"a whole pool of 90":  {theirs: tenant(2, 10, 99, naming(inRecords, many...)), named: 90 - 4},
 		"all of them, at one": {theirs: tenant(2, 10, 99, naming(inRecords, 150), naming(asApps, 150)), vms: vm, nodes: []string{"192.168.100.150"}, named: 1},
 	} {

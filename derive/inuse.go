@@ -1,6 +1,6 @@
 // This file decides what happens if another host already has an address that an edge or a VM would get.
 //
-// A VM keeps the address of an edge or gateway. An address of a running edge stays with the edge, since VMs are not trusted,
+// A new edge or gateway does not take the address of a VM. An address of a running edge stays with the edge, since VMs are not trusted,
 // and a Warning names the VM. Other Warnings name VMs that keep addresses which settings would take from them, that have
 // the same address, or whose addresses are not in the CIDR of their network.
 //
@@ -60,11 +60,13 @@ func holds(p network.Plan, name string, a netip.Addr) bool {
 // and n is not in force: the CIDR is wrong. Link-local addresses do not count: OVN-Kubernetes in the VM adds one. While a VM
 // moves from another network of last, the plan in force, its object has the address in that network.
 func outsideCIDR(in served.Input, n network.Network, last network.Plan) problem.Problems {
-	s, inside := requestOf(in.Request, n), map[string]bool{}
+	s, inside, some := requestOf(in.Request, n), map[string]bool{}, false
 	of := network.Without(in.VMAddresses, func(h network.VMAddress) bool { return h.Network != n.Name || h.Address.IsLinkLocalUnicast() })
 	for _, h := range of {
 		moves := slices.ContainsFunc(last.Networks, func(x network.Network) bool { return x.Name != n.Name && x.CIDR.Contains(h.Address) })
-		inside[h.VM] = inside[h.VM] || n.CIDR.Contains(h.Address) || moves
+		if moves || n.CIDR.Contains(h.Address) {
+			inside[h.VM], some = true, true
+		}
 	}
 	of = network.Without(of, func(h network.VMAddress) bool { return inside[h.VM] })
 	if len(of) == 0 {
@@ -72,7 +74,7 @@ func outsideCIDR(in served.Input, n network.Network, last network.Plan) problem.
 	}
 	vms, addresses := named(of)
 	p := n.Problem(problem.VMsOutsideCIDR, problem.Args{"vms": vms, "addresses": addresses, "cidr": {n.CIDR.String()}, "where": {s.CIDRField}}, s.CIDRKeys...)
-	if has(last, n) || slices.Contains(slices.Collect(maps.Values(inside)), true) {
+	if has(last, n) || some {
 		p = p.Warning()
 	}
 	return problem.Problems{p}
@@ -101,12 +103,16 @@ func keptByVMs(in served.Input, p network.Plan) problem.Problems {
 		on := network.Without(in.VMAddresses, func(h network.VMAddress) bool {
 			return h.Network != n.Name || !n.CIDR.Contains(h.Address) || !n.Runs(network.ServiceDHCP)
 		})
-		for _, key := range []string{network.KeyDHCPExclude, network.KeyReservations, network.KeyNTPServers} {
+		for _, key := range []string{network.KeyDHCPExclude, network.KeyReservations} {
 			var values []string
 			kept := network.Without(on, func(h network.VMAddress) bool {
 				taking := takes(set, key, h, on)
+				other := func(x network.VMAddress) bool { return x.VM == h.VM && len(takes(set, key, x, on)) == 0 }
+				if len(taking) == 0 || slices.ContainsFunc(on, other) {
+					return true // A further address of a VM is not from DHCP.
+				}
 				values = append(values, taking...)
-				return len(taking) == 0
+				return false
 			})
 			if vms, addresses := named(kept); len(vms) > 0 {
 				slices.Sort(values)
@@ -135,20 +141,25 @@ func takes(set network.Settings, key string, h network.VMAddress, on []network.V
 			values = append(values, r.MAC+"="+r.Address.String())
 		}
 	}
-	if key == network.KeyNTPServers && slices.Contains(set.NTPServers, h.Address) {
-		values = append(values, h.Address.String())
-	}
 	return values
 }
 
-// sharedByVMs returns a Warning for each address that two VMs have on one of p's networks.
+// sharedByVMs returns a Warning for each address that two VMs have on one of p's networks. VMs with several addresses do not
+// count: one may move between them.
 func sharedByVMs(in served.Input, p network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
-		vms := map[netip.Addr][]string{}
+		vms, first := map[netip.Addr][]string{}, map[string]netip.Addr{}
+		several := map[string]bool{}
 		for _, h := range in.VMAddresses {
-			if h.Network == n.Name && n.CIDR.Contains(h.Address) && !slices.Contains(vms[h.Address], h.VM) {
-				vms[h.Address] = append(vms[h.Address], h.VM)
+			if h.Network == n.Name && n.CIDR.Contains(h.Address) {
+				several[h.VM] = several[h.VM] || first[h.VM].IsValid() && first[h.VM] != h.Address
+				first[h.VM] = h.Address
+			}
+		}
+		for vm, a := range first {
+			if !several[vm] {
+				vms[a] = append(vms[a], vm)
 			}
 		}
 		for _, a := range slices.SortedFunc(maps.Keys(vms), netip.Addr.Compare) {
@@ -188,6 +199,26 @@ func hostsOf(n network.Network) []netip.Addr {
 	}
 	ofEdges := append(n.HeldAddresses(), n.PublishedAddresses...)
 	return network.Without(all, func(a netip.Addr) bool { return slices.Contains(ofEdges, a) })
+}
+
+// maxHosts is the maximum number of hosts of another cluster on a network whose addresses no VM gets.
+const maxHosts = 128
+
+// hostsOn returns the hosts of u on the network of a, those of its plan in force first: at most maxHosts.
+func (u OtherCluster) hostsOn(a network.Attachment) []netip.Addr {
+	seen := map[netip.Addr]bool{}
+	var out []netip.Addr
+	for _, theirs := range slices.Concat(u.Serves.Networks, u.Wants.Networks) {
+		if !theirs.Attachment.SameNetwork(a) {
+			continue
+		}
+		for _, host := range hostsOf(theirs) {
+			if !seen[host] && len(out) < maxHosts {
+				seen[host], out = true, append(out, host)
+			}
+		}
+	}
+	return out
 }
 
 // takenByHosts returns the addresses of n's edges that a host has, according to a plan of u that has precedence. Edges
@@ -308,11 +339,7 @@ func leaveOutHosts(in served.Input, p network.Plan, others []OtherCluster) netwo
 			}
 		}
 		for _, u := range others {
-			for _, theirs := range slices.Concat(u.Serves.Networks, u.Wants.Networks) {
-				if theirs.Attachment.SameNetwork(n.Attachment) {
-					hosts = append(hosts, hostsOf(theirs)...)
-				}
-			}
+			hosts = append(hosts, u.hostsOn(n.Attachment)...)
 		}
 		slices.SortFunc(hosts, netip.Addr.Compare)
 		spare := n.DHCP.Unassigned() - max(1, requestOf(in.Request, *n).VMs)

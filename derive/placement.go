@@ -4,7 +4,7 @@
 package derive
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/cldmnky/oooi/network"
@@ -24,20 +24,27 @@ func placeEdges(p network.Plan, r network.PlacementRequest, permitted network.Pe
 	})
 }
 
+// maxSelectors is the maximum number of different node selectors of NodePools that edges of a network follow.
+const maxSelectors = 16
+
 // nodeSelectors returns the user's selector, else those of pools, ordered by NodePool name, so that edges run only
-// where VMs may. A NodePool without a selector allows every node.
+// where VMs may: at most maxSelectors. A NodePool without a selector allows every node.
 func nodeSelectors(r network.PlacementRequest, pools []string) []map[string]string {
 	if r.NodeSelector != nil {
 		return []map[string]string{r.NodeSelector}
 	}
 	var out []map[string]string
+	seen := map[string]bool{}
 	for _, name := range slices.Sorted(slices.Values(pools)) {
 		labels, known := r.NodePools[name]
 		if known && len(labels) == 0 {
 			return nil
 		}
-		if known && !slices.ContainsFunc(out, func(x map[string]string) bool { return maps.Equal(x, labels) }) {
-			out = append(out, labels)
+		if len(out) == maxSelectors || !known {
+			continue
+		}
+		if text := fmt.Sprintf("%q", labels); !seen[text] { // The text of a map is sorted by key.
+			seen[text], out = true, append(out, labels)
 		}
 	}
 	return out

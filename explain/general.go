@@ -46,6 +46,7 @@ func argumentName(arg string, c problem.Entry) string {
 	case arg == "other":
 		return cmp.Or(map[problem.Cause]string{
 			problem.NADDuplicatesRunning: "other network", problem.OneClockUnsynchronized: "other edge", problem.AccessPortRepeated: "other entry",
+			problem.NADOfOtherBridge: "other bridge", problem.LDAPServersApart: "other servers",
 			problem.LoadBalancerPortShared: "other Service", problem.JoinSubnetsDiffer: "other CIDR", problem.PathDiffers: "other router",
 		}[c.Cause], "other destination")
 	}

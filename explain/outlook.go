@@ -99,7 +99,8 @@ func refusesControlPlane(p problem.Problem) bool { return p.Cause == problem.Con
 
 // stopsNodes are the causes for which HyperShift creates no new nodes of some NodePools. If HyperShift creates no nodes
 // of any NodePool, another problem reports that.
-var stopsNodes = []problem.Cause{problem.NodePoolRefused, problem.NodePoolPaused, problem.NodePoolNameTooLong, problem.NodePoolWithoutVolume, problem.NodePoolLabelInvalid}
+var stopsNodes = []problem.Cause{problem.NodePoolRefused, problem.NodePoolPaused, problem.NodePoolNameTooLong, problem.NodePoolWithoutVolume, problem.NodePoolLabelInvalid,
+	problem.NodePoolWithoutNetwork, problem.NodePoolReleaseNewer, problem.NodePoolPatchRefused}
 
 // extras returns clauses about what nodes lack although they become Ready.
 func extras(problems problem.Problems) (clauses []string) {

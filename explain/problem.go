@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
@@ -41,7 +42,7 @@ func Problem(p problem.Problem) Message {
 	if !ok {
 		var values []string
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
-			values = append(values, p.Args[name].String())
+			values = append(values, oneLine(p.Args[name].String()))
 		}
 		return Message{What: strings.Join(values, " ")}
 	}
@@ -57,15 +58,15 @@ func Template(c problem.Cause) (m Message, ok bool) {
 // with returns m with p's values in place of each {name}: arguments, {subject}, {keys} (all keys) and {key} (the
 // first). "NodePool {nodePools}" becomes "NodePools ..." for several. {why} is a cause, and becomes its What.
 func (m Message) with(p problem.Problem) Message {
-	pairs := []string{"{subject}", p.Subject.String(), "{keys}", strings.Join(p.Keys, " and ")}
+	pairs := []string{"{subject}", oneLine(p.Subject.String()), "{keys}", oneLine(strings.Join(p.Keys, " and "))}
 	if len(p.Keys) > 0 {
-		pairs = append(pairs, "{key}", p.Keys[0])
+		pairs = append(pairs, "{key}", oneLine(p.Keys[0]))
 	}
 	if pools := p.Args["nodePools"]; len(pools) > 1 {
-		pairs = append(pairs, "NodePool {nodePools}", "NodePools "+pools.String())
+		pairs = append(pairs, "NodePool {nodePools}", "NodePools "+oneLine(pools.String()))
 	}
 	for name, values := range p.Args {
-		pairs = append(pairs, "{"+name+"}", values.String())
+		pairs = append(pairs, "{"+name+"}", oneLine(values.String()))
 	}
 	if why, ok := Template(problem.Cause(p.Args["why"].String())); ok {
 		m.What = strings.ReplaceAll(m.What, "{why}", why.clause())
@@ -74,12 +75,22 @@ func (m Message) with(p problem.Problem) Message {
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
 }
 
+// oneLine returns text with a space for each letter that is not printed: users write values, and a message is one line.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
 // ServerFaults returns the given faults as a part of a sentence, or "" if there are none.
 func ServerFaults(all []reported.ServerFault) string {
 	var out []string
 	for _, f := range all {
 		why, _ := Template(f.Cause)
-		out = append(out, string(f.Server)+": "+strings.ReplaceAll(why.clause(), "{error}", f.Error))
+		out = append(out, string(f.Server)+": "+strings.ReplaceAll(why.clause(), "{error}", oneLine(f.Error)))
 	}
 	return strings.Join(out, "; ")
 }

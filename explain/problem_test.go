@@ -84,3 +84,16 @@ func TestProblem(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestMessagesAreOneLine: a value that a user wrote neither ends a line nor changes what a terminal shows.
+func TestMessagesAreOneLine(t *testing.T) {
+	const value = "x\ny\r\x1b[2K\u202ez"
+	on := problem.Subject{Kind: "NodePool", Name: value}
+	known := problem.New(problem.ListEntryRepeated, on, problem.Args{"value": {value}}, value)
+	unknown := problem.New("Unheard", on, problem.Args{"value": {value}})
+	for _, p := range []problem.Problem{known, unknown} {
+		if got := explain.Problem(p).String(); strings.ContainsAny(got, "\n\r\x1b\u202e") || !strings.Contains(got, "x y") {
+			t.Errorf("%q", got)
+		}
+	}
+}

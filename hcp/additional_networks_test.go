@@ -234,7 +234,7 @@ func TestNodesWithTheBridge(t *testing.T) {
 		"the others have a taint":                 {[]change{taint("node-role.kubernetes.io/control-plane", "")}, ""},
 		"the others are for control planes":       {[]change{taint("hypershift.openshift.io/control-plane", "true")}, "NADBridgeOnSomeNodes Warning two, three"},
 		"the cache of the operator has no labels": {[]change{func(o *hcp.Objects) { o.Nodes[0].Labels = nil }, each(func(n *corev1.Node) { n.Labels = nil })}, ""},
-		"a patch changes the interfaces":          {[]change{edges("a"), patching(false, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0/model","value":"e1000"}]`)}, ""},
+		"a patch changes the interfaces":          {[]change{edges("a"), patching(false, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0/masquerade","value":{}}]`)}, ""},
 		"a second network":                        {[]change{second}, "NADBridgeOnSomeNodes Info two, three"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -256,3 +256,59 @@ func TestAddressesCostLinearly(t *testing.T) {
 		NewWithT(t).Expect(ratio).To(BeNumerically("<", 40), "each compared with all would be 100: %s", in)
 	}
 }
+
+// TestEntriesHaveFewProblems: on one network, at most 16 entries of a list have a problem of their own, also if the HostedCluster has
+// the list for all networks.
+func TestEntriesHaveFewProblems(t *testing.T) {
+	numbered := func(format string) string {
+		var all []string
+		for i := range 60 {
+			all = append(all, fmt.Sprintf(format, i))
+		}
+		return strings.Join(all, ",")
+	}
+	for name, c := range map[string]struct {
+		key, value string
+		cause      problem.Cause
+		want       int
+	}{
+		"DNS servers on another network": {network.KeyUpstreams, numbered("10.9.0.1%02d"), problem.UpstreamOnOtherNetwork, 9 * 16},
+		"reservations":                   {network.KeyReservations, numbered("02:00:00:00:00:%02d=192.168.100.0"), problem.ReservationUnusable, 16},
+		"exclusions":                     {network.KeyDHCPExclude, numbered("192.168.100.2-192.168.100.1%02d"), problem.EdgeAddressExcluded, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := withNodePools(t, 9, names("default", true))
+			o.HostedCluster.Annotations[settings.Prefix+c.key] = c.value
+			_, problems := plan(o)
+			n := 0
+			for _, p := range problems {
+				if p.Cause == c.cause {
+					n++
+				}
+			}
+			NewWithT(t).Expect(n).To(Equal(c.want))
+		})
+	}
+}
+
+// TestSearchDomainsCostLittle: the names of a network are read once, and not again for each label of each search domain.
+func TestSearchDomainsCostLittle(t *testing.T) {
+	of := func(count int) func() {
+		o := served(t)
+		var routes []configv1.ComponentRouteSpec
+		for i := range 500 {
+			routes = append(routes, configv1.ComponentRouteSpec{Namespace: "n", Name: fmt.Sprint(i), Hostname: configv1.Hostname(fmt.Sprintf("x%d.y", i))})
+		}
+		o.HostedCluster.Spec.Configuration = &hyperv1.ClusterConfiguration{Ingress: &configv1.IngressSpec{ComponentRoutes: routes}}
+		o.HostedCluster.Annotations[settings.Prefix+network.KeyAppsAddress] = "192.168.100.77"
+		var domains []string
+		for i := range count {
+			domains = append(domains, fmt.Sprintf("d%d.%sz", i, strings.Repeat("a.", 100)))
+		}
+		o.HostedCluster.Annotations[settings.Prefix+network.KeySearchDomains] = strings.Join(domains, ",")
+		return func() { plan(o) }
+	}
+	ratio := cost.Ratio(of(1), of(64))
+	t.Logf("64 search domains cost %.1f times as much as one", ratio)
+	NewWithT(t).Expect(ratio).To(BeNumerically("<", 5))
+}

@@ -37,7 +37,7 @@ func EdgeNodeSelector(o objects.Objects) (labels map[string]string, ok bool) {
 
 // placement returns the node selectors, tolerations and priority class for edges.
 func placement(o objects.Objects, s settings.Values) network.PlacementRequest {
-	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: networks.EdgeSelectors(o), PriorityClass: o.Management.PriorityClass}
+	out := network.PlacementRequest{NodeSelector: maps.Clone(s.EdgeNodes), NodePools: networks.NodeSelectors(o), PriorityClass: o.Management.PriorityClass}
 	for _, t := range networks.ControlPlaneTolerations(o.HostedCluster) {
 		out.Tolerations = append(out.Tolerations, network.Toleration{Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect)})
 	}

@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -72,4 +73,29 @@ func TestEdgeNodeSelector(t *testing.T) {
 		g.Expect(ok).To(BeFalse())
 		g.Expect(labels).To(BeNil())
 	})
+}
+
+// labels returns count labels, one of which has a value that depends on i.
+func labels(count, i int) map[string]string {
+	out := map[string]string{}
+	for l := range count {
+		out[fmt.Sprintf("l%03d", l)] = ""
+	}
+	out["l000"] = fmt.Sprint(i)
+	return out
+}
+
+// TestNodeSelectorsAreFew: edges follow at most 16 node selectors of NodePools, with 64 labels each.
+func TestNodeSelectorsAreFew(t *testing.T) {
+	g := NewWithT(t)
+	p, _ := plan(withNodePools(t, 40, func(_ *hcp.Objects, np *hyperv1.NodePool, i int) {
+		np.Spec.Platform.Kubevirt.NodeSelector = labels(70, i/2)
+	}))
+	g.Expect(p.Networks[0].Placement.NodeSelectors).To(BeEmpty(), "one NodePool allows every node")
+	o := withNodePools(t, 40, func(_ *hcp.Objects, np *hyperv1.NodePool, i int) {
+		np.Spec.Platform.Kubevirt.NodeSelector = labels(70, i/2)
+	})
+	o.NodePools = o.NodePools[1:]
+	p, _ = plan(o)
+	g.Expect(p.Networks[0].Placement.NodeSelectors).To(And(HaveLen(16), HaveEach(And(HaveLen(64), HaveKey("l000"), Not(HaveKey("l069"))))))
 }

@@ -1,6 +1,7 @@
 package annotations_test
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -36,8 +37,8 @@ func cases() map[string]values {
 	many := func(n int, entry string) string { return strings.TrimSuffix(strings.Repeat(entry+",", n), ",") }
 	badAddresses := []string{"", "192.168.100", "192.168.100.256", "192.168.100.01", "fd00::1", "::ffff:192.168.100.1", "192.168.100.1/24", "gateway", "192.168.100.1 192.168.100.2"}
 	addressLists := values{
-		good: []string{"192.168.100.1", " 192.168.100.1 , 192.168.100.2 ", "0.0.0.0,255.255.255.255"},
-		bad:  append([]string{"192.168.100.1,", ",", "192.168.100.1;192.168.100.2", "192.168.100.1-192.168.100.2"}, badAddresses...),
+		good: []string{"192.168.100.1", " 192.168.100.1 , 192.168.100.2 ", "0.0.0.0,255.255.255.255", many(64, "10.0.0.1")},
+		bad:  append([]string{"192.168.100.1,", ",", "192.168.100.1;192.168.100.2", "192.168.100.1-192.168.100.2", many(65, "10.0.0.1")}, badAddresses...),
 	}
 	out := map[string]values{
 		"network": {good: []string{"auto", "none", " auto ", "vlans/vlan100"}, bad: []string{"", "vlan100", "vlans/", "/vlan100", "a/b/c", "Auto", "true"}},
@@ -51,13 +52,13 @@ func cases() map[string]values {
 		"services": {good: []string{"dhcp", "dns,proxy", "dns, dns", "none", " none "}, bad: []string{"", "all", "dhcp,", "DNS", "none,dhcp", "None"}},
 		"edges":    {good: []string{"1", " 2 "}, bad: []string{"", "0", "3", "two", "1.0"}},
 		"edge-node-selector": {
-			good: []string{"vlan100=yes", "node-role.kubernetes.io/infra=,vlan100=yes", "a=b , c=d", strings.Repeat("a", 63) + "=" + strings.Repeat("b", 63), strings.Repeat("a.", 126) + "a/b=c"},
+			good: []string{"vlan100=yes", "node-role.kubernetes.io/infra=,vlan100=yes", "a=b , c=d", strings.Repeat("a", 63) + "=" + strings.Repeat("b", 63), strings.Repeat("a.", 126) + "a/b=c", labels(64)},
 			bad: []string{"", "vlan100", "vlan100=yes,", "vlan100 = yes", "a=b=c", "/a=b", "A.example.com/a=b", "a/b/c=d", "_a=b", "a=-b", long + "=b", "a=" + long,
-				strings.Repeat("a.", 127) + "a/b=c", "vlan100=yes,vlan100=no", "a=1,b=2,a=3"}, operatorOnly: []string{many(65, "vlan100=yes")},
+				strings.Repeat("a.", 127) + "a/b=c", "vlan100=yes,vlan100=no", "a=1,b=2,a=3", many(65, "vlan100=yes"), labels(65)},
 		},
 		"edge-addresses": {
-			good: []string{"192.168.100.2-192.168.100.5", "192.168.100.2 - 192.168.100.17", "192.168.100.2,192.168.100.9, 192.168.100.4,192.168.100.5", "192.168.100.2"},
-			bad: append([]string{"192.168.100.5-192.168.100.2", "192.168.100.2-192.168.100.18", "192.168.100.2-192.168.100.3,192.168.100.4", "192.168.100.2-5", "-", "0.0.0.0-255.255.255.255"},
+			good: []string{"192.168.100.2-192.168.100.5", "192.168.100.2 - 192.168.100.17", "192.168.100.2,192.168.100.9, 192.168.100.4,192.168.100.5", "192.168.100.2", many(64, "10.0.0.1")},
+			bad: append([]string{"192.168.100.5-192.168.100.2", "192.168.100.2-192.168.100.18", "192.168.100.2-192.168.100.3,192.168.100.4", "192.168.100.2-5", "-", "0.0.0.0-255.255.255.255", many(65, "10.0.0.1")},
 				badAddresses...),
 		},
 		"dhcp-range": {
@@ -65,8 +66,8 @@ func cases() map[string]values {
 			bad:  append([]string{"192.168.100.253-192.168.100.10", "192.168.100.10-", "192.168.100.10-192.168.100.20-192.168.100.30", "192.168.100.10,192.168.100.11"}, badAddresses...),
 		},
 		"dhcp-exclude": {
-			good: []string{"192.168.100.50-192.168.100.59", "192.168.100.50, 192.168.100.60-192.168.100.61"},
-			bad:  append([]string{"192.168.100.50,192.168.100.61-192.168.100.60", "192.168.100.50,"}, badAddresses...),
+			good: []string{"192.168.100.50-192.168.100.59", "192.168.100.50, 192.168.100.60-192.168.100.61", many(64, "10.0.0.1")},
+			bad:  append([]string{"192.168.100.50,192.168.100.61-192.168.100.60", "192.168.100.50,", many(65, "10.0.0.1")}, badAddresses...),
 		},
 		"reservations": {
 			good: []string{"02:00:00:00:00:01=192.168.100.20", "02-00-00-00-00-0A = 192.168.100.20, 0200.0000.0001=192.168.100.21"},
@@ -82,8 +83,8 @@ func cases() map[string]values {
 		"ntp-servers": addressLists, "infrastructure": {good: []string{"here", " external "}, bad: []string{"", "Here", "there", "here,external"}},
 		"search-domains": {good: []string{"blue.example.com", "Blue.Example.COM., local", strings.Repeat("a.", 126) + "a"}, bad: []string{"", "*.example.com", "a..b", "-a.b", "a-.b", "a_b.c", long + ".b", strings.Repeat("a.", 127) + "a", "\u212aube.example.com", "example.com,"}},
 		"dns-upstreams": {
-			good: []string{"none", "management", "192.168.100.1", "192.168.100.1:53, 10.0.0.1:00853"},
-			bad:  append([]string{"None", "none,192.168.100.1", "192.168.100.1:0", "192.168.100.1:65536", "192.168.100.1:", "dns.example.com", "[192.168.100.1]:53", "192.168.100.1:+53"}, badAddresses...),
+			good: []string{"none", "management", "192.168.100.1", "192.168.100.1:53, 10.0.0.1:00853", many(64, "10.0.0.1")},
+			bad:  append([]string{"None", "none,192.168.100.1", "192.168.100.1:0", "192.168.100.1:65536", "192.168.100.1:", "dns.example.com", "[192.168.100.1]:53", "192.168.100.1:+53", many(65, "10.0.0.1")}, badAddresses...),
 		},
 		"dns-records": {
 			good: []string{"registry.example.com=192.168.100.1", "*.apps.example.com = 10.0.0.1, a=10.0.0.2", many(64, "a.example.com=10.0.0.1")},
@@ -110,6 +111,15 @@ func cases() map[string]values {
 	}
 	maps.Copy(out, accessCases(long, many))
 	return out
+}
+
+// labels returns a list of n labels.
+func labels(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("l%d=", i))
+	}
+	return strings.Join(all, ",")
 }
 
 // keys returns the table of keys by name.

@@ -11,11 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
+	"github.com/cldmnky/oooi/hcp"
 	"github.com/cldmnky/oooi/hcp/services"
 )
 
@@ -36,18 +39,45 @@ func (r Reader) gatherEndpoints(ctx context.Context, w *World) error {
 		})
 	}
 	w.ByHand = map[desired.ServicePort][]netip.AddrPort{}
+	if w.Binding == nil {
+		return nil // Without its own rights, the operator can apply nothing, and does not need the endpoints.
+	}
+	var names []string
 	for _, svc := range w.Services {
-		// Without its own rights, the operator can apply nothing, and does not need the endpoints.
-		if w.Binding == nil || !services.HasManualEndpoints(svc) {
-			continue
+		if services.HasManualEndpoints(svc) {
+			names = append(names, svc.Name)
 		}
-		list := &discoveryv1.EndpointSliceList{}
-		err := r.Live.List(ctx, list, client.InNamespace(svc.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: svc.Name})
-		if err != nil {
+	}
+	for some := range slices.Chunk(names, servicesOfAList) {
+		if err := r.gatherByHand(ctx, w, some); err != nil {
 			return err
 		}
-		for port, all := range behind(list.Items...) {
-			w.ByHand[desired.ServicePort{Service: svc.Name, Port: port}] = all
+	}
+	return nil
+}
+
+// servicesOfAList is the number of Services whose endpoints are read at once: their names are in the URL.
+const servicesOfAList = 256
+
+// gatherByHand reads the endpoints of the Services with these names.
+func (r Reader) gatherByHand(ctx context.Context, w *World, names []string) error {
+	of, err := labels.NewRequirement(discoveryv1.LabelServiceName, selection.In, names)
+	if err != nil {
+		return err
+	}
+	list := &discoveryv1.EndpointSliceList{}
+	ns := client.InNamespace(hcp.ControlPlaneNamespace(w.HostedCluster))
+	if err := r.Live.List(ctx, list, ns, client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*of)}); err != nil {
+		return err
+	}
+	slicesOf := map[string][]discoveryv1.EndpointSlice{}
+	for _, s := range list.Items {
+		name := s.Labels[discoveryv1.LabelServiceName]
+		slicesOf[name] = append(slicesOf[name], s)
+	}
+	for name, all := range slicesOf {
+		for port, at := range behind(all...) {
+			w.ByHand[desired.ServicePort{Service: name, Port: port}] = at
 		}
 	}
 	return nil

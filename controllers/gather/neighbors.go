@@ -113,6 +113,10 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 		for i := range pools.Items {
 			named[types.NamespacedName{Namespace: pools.Items[i].Namespace, Name: objects.ClusterOf(&pools.Items[i])}] = true
 		}
+		here := map[string]bool{} // namespaces with VMs
+		for i := range vms.Items {
+			here[vms.Items[i].Namespace] = here[vms.Items[i].Namespace] || !vms.Items[i].Finished()
+		}
 		for key := range named {
 			ns := hcp.ControlPlaneNamespace(&hyperv1.HostedCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 			if !allowed(ns) {
@@ -123,7 +127,7 @@ func (r Reader) clusters(ctx context.Context, on []network.Attachment, allows fu
 				return nil, err
 			}
 			if hc != nil {
-				unserved(hc, of.on, slices.ContainsFunc(vms.Items, func(vm lenient.VirtualMachineInstance) bool { return vm.Namespace == ns }))
+				unserved(hc, of.on, here[ns])
 			}
 		}
 		for _, vm := range vms.Items {

@@ -107,6 +107,7 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 			if x.Contains(a) {
 				args := problem.Args{"role": {role}, "address": {address}, "range": {x.Short()}}
 				ps = append(ps, s.Problem(problem.EdgeAddressExcluded, args, network.KeyEdgeAddresses, network.KeyDHCPExclude))
+				break // One range is enough.
 			}
 		}
 		roles[a] = cmp.Or(roles[a], role)
@@ -114,10 +115,14 @@ func checkEdgeAddresses(s network.NetworkRequest, own []netip.Addr, r network.Ra
 	return ps
 }
 
+// checkReservations returns at most maxProblems problems of reservations.
 func checkReservations(s network.NetworkRequest, own []netip.Addr) problem.Problems {
 	var ps problem.Problems
 	entries := map[string]string{} // The first one with each address, and with each MAC.
 	for _, r := range sortedReservations(s.Settings.Reservations) {
+		if len(ps) == maxProblems {
+			break
+		}
 		address := r.Address.String()
 		add := func(c problem.Cause, args problem.Args) { ps = append(ps, s.Problem(c, args, network.KeyReservations)) }
 		entry := r.MAC + "=" + address

@@ -31,7 +31,7 @@ func dhcpOptions(n network.Network, s network.NetworkRequest, r network.Range, i
 	d.DNSServers = nameServers(n, s)
 	d.DomainName = in.Cluster.Domain
 	d.SearchDomains = s.Settings.SearchDomains
-	if _, known := covering(n, d.DomainName); len(d.SearchDomains) == 0 && d.DomainName != "" && !leadsToManagement(n, in, d.DomainName, known) {
+	if _, known := namesOf(n).covering(d.DomainName); len(d.SearchDomains) == 0 && d.DomainName != "" && !leadsToManagement(n, in, d.DomainName, known) {
 		d.SearchDomains = []string{d.DomainName}
 	}
 	return d

@@ -18,8 +18,9 @@ func wildcardsOverSearchDomains(n network.Network, s network.NetworkRequest, in 
 		return nil
 	}
 	below, ofManagement := map[string][]string{}, map[string]bool{}
+	names := namesOf(n)
 	for _, d := range n.DHCP.SearchDomains {
-		name, known := covering(n, d)
+		name, known := names.covering(d)
 		if name == "" && leadsToManagement(n, in, d, known) {
 			name = "*." + in.ManagementDomain
 			ofManagement[name] = true
@@ -50,26 +51,48 @@ func leadsToManagement(n network.Network, in Input, domain string, known bool) b
 	return forwarded && in.ManagementDomain != "" && within(domain, in.ManagementDomain)
 }
 
-// covering returns the wildcard that VMs get from edges of n for names below domain (RFC 4592, section 3.3.1), or "". known is
-// false if edges do not have these names.
-func covering(n network.Network, domain string) (wildcard string, known bool) {
+// coveredNames are the names that VMs get from edges of one network, in lower case.
+type coveredNames struct {
+	// exists has each name, and all names above it. zones has the zones.
+	exists, zones map[string]bool
+}
+
+func namesOf(n network.Network) coveredNames {
+	c := coveredNames{map[string]bool{}, map[string]bool{}}
 	if len(n.DNS.Views) == 0 {
-		return "", false
+		return c
+	}
+	add := func(name string) {
+		for at := name; at != "" && !c.exists[at]; _, at, _ = strings.Cut(at, ".") {
+			c.exists[at] = true
+		}
 	}
 	v := n.DNS.Views[0]
-	names := slices.Clone(v.Zones)
-	for _, r := range v.Records {
-		names = append(names, r.Name)
+	for _, zone := range v.Zones {
+		zone = strings.ToLower(zone)
+		add(zone)
+		c.zones[zone] = true
 	}
+	for _, r := range v.Records {
+		add(strings.ToLower(r.Name))
+	}
+	return c
+}
+
+// covering returns the wildcard for names below domain (RFC 4592, section 3.3.1), or "". known is false if edges do not
+// have these names.
+func (c coveredNames) covering(domain string) (wildcard string, known bool) {
+	known = c.zones["."]
+	closest := false // The closest name that exists was found.
 	for at := domain; at != ""; _, at, _ = strings.Cut(at, ".") {
-		if is := func(name string) bool { return strings.EqualFold(name, "*."+at) }; slices.ContainsFunc(names, is) {
+		name := strings.ToLower(at)
+		if !closest && c.exists["*."+name] {
 			return "*." + at, true
 		}
-		if slices.ContainsFunc(names, func(name string) bool { return within(name, at) }) {
-			break // The closest name that exists has no wildcard.
-		}
+		closest = closest || c.exists[name]
+		known = known || c.zones[name]
 	}
-	return "", slices.ContainsFunc(v.Zones, func(zone string) bool { return zone == "." || within(domain, zone) })
+	return "", known
 }
 
 // within reports whether name is domain or a name below it.

@@ -10,7 +10,10 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// upstreams returns the upstream servers of n, and a problem for each one that is left out. If none remains, edges
+// maxProblems is the maximum number of problems about the entries of one list on one network.
+const maxProblems = 16
+
+// upstreams returns the upstream servers of n, and a problem for each one that is left out, up to maxProblems. If none remains, edges
 // answer that other names do not exist.
 func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.Upstreams, problem.Problems) {
 	up := network.Upstreams{Mode: network.UpstreamNone}
@@ -21,11 +24,16 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 		up = *s.Settings.Upstreams
 	}
 	var problems problem.Problems
+	add := func(p problem.Problem) {
+		if len(problems) < maxProblems {
+			problems = append(problems, p)
+		}
+	}
 	servers := up.Servers
 	up.Servers = slices.DeleteFunc(slices.Clone(servers), func(server netip.AddrPort) bool {
 		p, refused := upstreamRefused(n, server, in)
 		if refused {
-			problems = append(problems, p)
+			add(p)
 		}
 		return refused
 	})
@@ -38,7 +46,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 		})
 		if i >= 0 {
 			args := problem.Args{"server": {server.String()}, "vm": {in.VMAddresses[i].VM}}
-			problems = append(problems, n.Problem(problem.UpstreamIsVM, args, network.KeyUpstreams))
+			add(n.Problem(problem.UpstreamIsVM, args, network.KeyUpstreams))
 		}
 	}
 	far := network.Without(up.Servers, func(server netip.AddrPort) bool { return n.Reach().FromEdge(server.Addr()) != network.ThroughPods })
@@ -46,7 +54,7 @@ func upstreams(n network.Network, s network.NetworkRequest, in Input) (network.U
 		i := slices.IndexFunc(in.Networks, func(x network.NetworkRequest) bool { return network.Inside(x.CIDR, server.Addr()) })
 		if i >= 0 {
 			args := problem.Args{"server": {server.String()}, "otherNetwork": {in.Networks[i].Attachment.String()}}
-			problems = append(problems, n.Problem(problem.UpstreamOnOtherNetwork, args, network.KeyUpstreams))
+			add(n.Problem(problem.UpstreamOnOtherNetwork, args, network.KeyUpstreams))
 		}
 	}
 	if len(far) > 0 && s.Gateway.IsValid() {

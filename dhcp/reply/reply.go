@@ -140,9 +140,9 @@ func (x exchange) selecting() Verdict {
 
 // renewing decides about a client that renews or rebinds the address that it uses. If no client has a lease
 // on it, this client gets one, so that lost leases do not disconnect clients. A VM that renews its lease uses the
-// address, even while its guest agent reports none.
+// address, whatever its guest agent reports.
 func (x exchange) renewing() Verdict {
-	if x.vm != "" && !x.reported.IsValid() && x.holds(x.has) {
+	if x.vm != "" && x.holds(x.has) {
 		x.reported = x.has
 	}
 	if a, ok := x.address(x.has); !ok || a != x.has {

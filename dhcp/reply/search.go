@@ -81,7 +81,7 @@ func (c client) offeredToAnother(a netip.Addr) bool {
 	return by != "" && by != c.mac
 }
 
-// parts returns the range without excluded addresses: from the place of the MAC (see place) to the end, and then from the
+// parts returns the range without addresses that no new client gets (Exclude and Named): from the place of the MAC (see place) to the end, and then from the
 // beginning. It has at most maxProbes addresses.
 func (c client) parts() []network.Range {
 	r := c.n.DHCP.Range
@@ -97,9 +97,13 @@ func (c client) parts() []network.Range {
 	if left -= to; left > 0 {
 		turned = append(turned, network.Range{First: r.First, Last: at(left - 1)})
 	}
+	holes := slices.Clone(c.n.DHCP.Exclude)
+	for _, a := range c.n.DHCP.Named {
+		holes = append(holes, network.Range{First: a, Last: a})
+	}
 	var out []network.Range
 	for _, part := range turned {
-		out = append(out, part.Without(c.n.DHCP.Exclude)...)
+		out = append(out, part.Without(holes)...)
 	}
 	return out
 }

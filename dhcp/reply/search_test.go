@@ -15,6 +15,7 @@ import (
 	"github.com/cldmnky/oooi/dhcp/leases"
 	"github.com/cldmnky/oooi/dhcp/reply"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/test/cost"
 	"github.com/cldmnky/oooi/test/dhcpmessages"
 )
 
@@ -79,6 +80,28 @@ func TestSearchAmongForgedOffers(t *testing.T) {
 	k.Offered = func(netip.Addr) string { asked++; return mac2 }
 	g.Expect(reply.Decide(n, k, message(discover, mac1), now).Outcome).To(Equal(reply.Offered))
 	g.Expect(asked).To(BeNumerically("<", 2000))
+}
+
+// TestNamedAddressesCostLittle: a search skips addresses of other hosts at once. It does not compare each with all.
+func TestNamedAddressesCostLittle(t *testing.T) {
+	of := func(count int) func() {
+		n, _ := large(t, time.Hour)
+		n.DHCP.Range = network.Range{First: netip.MustParseAddr("10.77.1.0"), Last: network.AddressOf(network.Number(netip.MustParseAddr("10.77.1.0")) + uint32(count))}
+		n.CIDR, n.DHCP.Exclude, n.DHCP.Reservations, n.DHCP.ReservedForVMs = netip.MustParsePrefix("10.77.0.0/16"), nil, nil, 0
+		for a := n.DHCP.Range.First.Next(); n.DHCP.Range.Contains(a); a = a.Next() {
+			n.DHCP.Named = append(n.DHCP.Named, a)
+		}
+		k := knows(&leases.Memory{})
+		return func() {
+			for i := range 10 {
+				v := reply.Decide(n, k, message(discover, fmt.Sprintf("02:00:00:fe:00:%02x", i)), now)
+				NewWithT(t).Expect(v.Outcome).To(Equal(reply.Offered))
+			}
+		}
+	}
+	ratio := cost.Ratio(of(2_000), of(20_000))
+	t.Logf("20,000 addresses cost %.1f times as much as 2,000", ratio)
+	NewWithT(t).Expect(ratio).To(BeNumerically("<", 40), "each compared with all would be 100")
 }
 
 // TestRenewalReadsFewLeases: one renewal reads a few leases of a full range.

@@ -97,7 +97,7 @@ func dialedFromNodes(o objects.Objects, nodes reach.Set) problem.Problems {
 		for _, p := range network.Without(providers, func(p identityProvider) bool { return p.ldap }) {
 			ps = append(ps, namesThroughProxy(p.hosts, proxied, by, "logins with identity provider "+p.name, problem.SeverityWarning)...)
 		}
-		ps = slices.Concat(ps, namesThroughProxy(importRegistries(c), proxied, by, "imports of ImageStreams", problem.SeverityInfo), ldapApart(providers, ours, nodes.Unresolved))
+		ps = slices.Concat(ps, namesThroughProxy(importRegistries(c), proxied, "The hosted control plane", "imports of ImageStreams", problem.SeverityInfo), ldapApart(providers, ours, nodes.Unresolved))
 	}
 	return append(ps, importsUnreachable(o, reached)...)
 }

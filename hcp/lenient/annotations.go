@@ -23,8 +23,8 @@ const PausedByAnnotation = "oadp.openshift.io/paused-by"
 
 const (
 	pathAnnotations = "metadata.annotations"
-	// maxAnnotations limits the annotations of one object, in bytes. ofEntry is added to the size of each annotation,
-	// for its entry in the map. All fields of an object together are limited by maxKept.
+	// maxAnnotations limits the annotations of one object, in bytes. ofEntry is added to the size of each annotation
+	// and label, for its entry in the map. All fields of an object together are limited by maxKept.
 	maxAnnotations = maxKept * 3 / 4
 	ofEntry        = 96
 )

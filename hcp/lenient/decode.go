@@ -190,8 +190,11 @@ func (d *decoder) whole(p *projection, into reflect.Value) {
 	if x, ok := into.Addr().Interface().(*VMAddresses); ok {
 		size = x.cut()
 	}
-	if kind := into.Kind(); kind == reflect.Slice || kind == reflect.Map {
+	switch into.Kind() {
+	case reflect.Slice:
 		size += into.Len() * int(into.Type().Elem().Size())
+	case reflect.Map:
+		size += into.Len() * ofEntry
 	}
 	if !d.keeps(p, size) {
 		into.SetZero()

@@ -61,6 +61,18 @@ func TestOneBadObjectInAList(t *testing.T) {
 	}
 }
 
+// TestLabelsTakeRoom: each label counts with its entry in the map, which is larger than the text of a small one.
+func TestLabelsTakeRoom(t *testing.T) {
+	g := NewWithT(t)
+	var all []string
+	for i := range 3_000 {
+		all = append(all, fmt.Sprintf(`"l%d":""`, i))
+	}
+	np := decoded[lenient.NodePool](t, `{"metadata":{"name":"x"},"spec":{"platform":{"kubevirt":{"nodeSelector":{`+strings.Join(all, ",")+`}}}}}`).Items[0]
+	g.Expect(np.Unreadable).To(ConsistOf(HaveField("Field", "spec.platform.kubevirt.nodeSelector")))
+	g.Expect(np.Fields.Spec.Platform.Kubevirt.NodeSelector).To(BeEmpty())
+}
+
 // TestLargeObjectsAreKeptInPart: of an object that is twice as large as what is kept of one, the fields that are too large are not
 // kept. All others are, and all of other objects.
 func TestLargeObjectsAreKeptInPart(t *testing.T) {

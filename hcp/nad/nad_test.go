@@ -263,7 +263,7 @@ func TestPluginsRefuse(t *testing.T) {
 		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth","egressBurst":8}]}`:                  "egressRate and egressBurst",
 		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth","egressRate":8,"egressBurst":8}]}`:   "",
 		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"bandwidth"}]}`:                                  "",
-		`{"plugins":[{"type":"sriov"},{"type":"bandwidth","egressRate":8,"egressBurst":8}]}`:                   "not sriov",
+		`{"plugins":[{"type":"sriov"},{"type":"bandwidth","egressRate":8,"egressBurst":8}]}`:                   "of type sriov",
 		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"sbr"}]}`:                                        "needs an address",
 		`{"plugins":[{"type":"bridge","bridge":"br1"},{"type":"vrf"},{"type":"portmap"},{"type":"firewall"}]}`: "",
 		`{"type":"sriov","vlanQoS":3}`:                                                                         "vlanQoS and vlanProto need a vlan",

@@ -49,8 +49,8 @@ func refusals() []refusal {
 		{ofBandwidth, when("ingressRate and ingressBurst must be set together", func(p map[string]any) bool { return set(p, "ingressRate") != set(p, "ingressBurst") })},
 		{ofBandwidth, when("egressRate and egressBurst must be set together", func(p map[string]any) bool { return set(p, "egressRate") != set(p, "egressBurst") })},
 		{ofBandwidth, func(p, first map[string]any) string {
-			if kind := text(first["type"]); !isBridge(kind) && (set(p, "ingressRate") || set(p, "egressRate")) {
-				return "it limits only interfaces of type bridge, not " + kind
+			if kind := text(first["type"]); slices.Contains([]string{typeMacvlan, typeSRIOV}, kind) && (set(p, "ingressRate") || set(p, "egressRate")) {
+				return "it cannot limit interfaces of type " + kind
 			}
 			return ""
 		}},
@@ -102,8 +102,11 @@ func refused(o Object, plugins []map[string]any) *problem.Problem {
 			return o.problem(problem.NADRefusedByPlugin, problem.Args{"type": {kind}, "why": {why}})
 		}
 		for _, rule := range refusals() {
-			if why := rule.why; slices.Contains(rule.of, kind) && why(p, plugins[0]) != "" {
-				return no(why(p, plugins[0]))
+			if !slices.Contains(rule.of, kind) {
+				continue
+			}
+			if why := rule.why(p, plugins[0]); why != "" {
+				return no(why)
 			}
 		}
 		forms := formsOfVMs(kind)

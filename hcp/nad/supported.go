@@ -143,10 +143,12 @@ const bridgeMarker = "bridge.network.kubevirt.io/"
 // bridge offer. Both are empty if o names none.
 func MarkedBridge(o Object) (bridge, resource string) {
 	plugins, _, err := parse(o.Config)
-	if err != nil || text(plugins[0]["type"]) != typeBridge && text(plugins[0]["type"]) != typeCNVBridge || text(valueOf(plugins[0], "bridge")) == "" {
+	if err != nil || !isBridge(text(plugins[0]["type"])) {
 		return "", ""
 	}
-	bridge = text(valueOf(plugins[0], "bridge"))
+	if bridge = text(valueOf(plugins[0], "bridge")); bridge == "" {
+		return "", ""
+	}
 	return bridge, bridgeMarker + bridge
 }
 

@@ -79,7 +79,7 @@ func (x indexed) lacking(nodes []corev1.Node, selector map[string]string, resour
 // that the NAD requests, or the Linux bridge that it names. A selector that matches no node is not the topic. The
 // operator does not cache the labels of nodes, so only files show them.
 func withoutResource(o indexed, edges map[string]string, requested []network.NetworkRequest) (ps problem.Problems) {
-	nodes, selectors := o.ReportedNodes(), nodeSelectors(o.Objects)
+	nodes, selectors := o.ReportedNodes(), NodeSelectors(o.Objects)
 	some, all := map[network.Attachment]map[string]bool{}, map[network.Attachment]bool{} // nodes without the bridge
 	for _, np := range oldestFirst(o.NodePools) {
 		selector := selectors[np.Name]
@@ -110,7 +110,7 @@ func withoutResource(o indexed, edges map[string]string, requested []network.Net
 			all[a] = true
 			ps = append(ps, withoutBridge(a, needs, "annotation "+network.KeyEdgeNodeSelector, s.Primary, network.KeyEdgeNodeSelector))
 		case needs.bridge != "":
-			for _, selector := range edgeSelectors(o, edges, selectors, s) {
+			for _, selector := range edgeSelectors(edges, selectors, s) {
 				addNodes(some, o, a, forEdges(o, nodes), selector)
 			}
 		}
@@ -148,15 +148,13 @@ func addNodes(some map[network.Attachment]map[string]bool, o indexed, a network.
 	}
 }
 
-// edgeSelectors returns the selectors of nodes for edges of s: edges, which the user set, else those in of that NodePools with VMs have.
-func edgeSelectors(o indexed, edges map[string]string, of map[string]map[string]string, s network.NetworkRequest) (out []map[string]string) {
+// edgeSelectors returns the selectors of nodes for edges of s: edges, which the user set, else those in of that its NodePools have.
+func edgeSelectors(edges map[string]string, of map[string]map[string]string, s network.NetworkRequest) (out []map[string]string) {
 	if edges != nil {
 		return []map[string]string{edges}
 	}
 	for _, name := range s.NodePools {
-		if np := o.byName[name]; np != nil && size(o.HostedCluster, *np) > 0 {
-			out = append(out, of[name])
-		}
+		out = append(out, of[name])
 	}
 	return out
 }

@@ -61,33 +61,30 @@ func (p patch) touches(field string) bool {
 	return false
 }
 
-// nodeSelectors returns the labels of the nodes that VMs of each NodePool may run on, by its name: its nodeSelector, after
-// HyperShift patched it.
-func nodeSelectors(o objects.Objects) map[string]map[string]string {
+// NodeSelectors returns the labels of the nodes that VMs of each NodePool may run on, by its name: its nodeSelector, after
+// HyperShift patched it, at most maxLabels of them.
+func NodeSelectors(o objects.Objects) map[string]map[string]string {
 	out, ofAll := map[string]map[string]string{}, patchOf(o.HostedCluster.Annotations)
 	for _, np := range o.NodePools {
 		if k := np.Spec.Platform.Kubevirt; k != nil {
-			labels := map[string]string{}
-			maps.Copy(labels, k.NodeSelector)
-			out[np.Name] = patchOf(np.Annotations).selected(ofAll.selected(labels))
+			out[np.Name] = few(patchOf(np.Annotations).selected(ofAll.selected(few(k.NodeSelector))))
 		}
 	}
 	return out
 }
 
-// EdgeSelectors returns the nodeSelectors of those NodePools that decide where edges run. A NodePool without VMs does
-// not, if another one on one of its networks has VMs.
-func EdgeSelectors(o objects.Objects) map[string]map[string]string {
-	out, withVMs := nodeSelectors(o), map[network.Attachment]bool{}
-	for _, np := range o.NodePools {
-		for _, a := range objects.Attachments(o.HostedCluster, np) {
-			withVMs[a] = withVMs[a] || size(o.HostedCluster, np) > 0
-		}
+// maxLabels is the maximum number of labels of a NodePool's node selector that edges follow.
+const maxLabels = 64
+
+// few returns a copy of labels. Of more than maxLabels labels, it has the first ones by name.
+func few(labels map[string]string) map[string]string {
+	out := map[string]string{}
+	if len(labels) <= maxLabels {
+		maps.Copy(out, labels)
+		return out
 	}
-	for _, np := range o.NodePools {
-		if size(o.HostedCluster, np) == 0 && slices.ContainsFunc(objects.Attachments(o.HostedCluster, np), func(a network.Attachment) bool { return withVMs[a] }) {
-			delete(out, np.Name)
-		}
+	for _, key := range slices.Sorted(maps.Keys(labels))[:maxLabels] {
+		out[key] = labels[key]
 	}
 	return out
 }

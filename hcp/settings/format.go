@@ -72,6 +72,7 @@ func (f format[T]) wanting(what string) format[T] {
 
 const commaSeparated = "v.split(',')"
 
+// listOf returns the format of a list without a limit. Only lists that need an entry for each VM or each hosted cluster have it.
 func listOf[T any](f format[T]) format[[]T] {
 	return format[[]T]{
 		parse:        func(v string) ([]T, error) { return list(v, f.parse) },

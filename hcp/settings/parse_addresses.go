@@ -113,6 +113,7 @@ func addressLists() format[[]netip.Addr] {
 	const oneRange = "v.contains('-')"
 	short := fmt.Sprintf("!%s || [%s].all(n, n[1] - n[0] < %d)", oneRange, numbers, longestAddressList)
 	return format[[]netip.Addr]{addressList, []Requirement{
+		tooLong(commaSeparated),
 		wanted(wantAddress, fmt.Sprintf("%s ? %s : v.split(',').all(a, %s)", oneRange, isRange, isIPv4("a.trim()"))),
 		forward(oneRange),
 		{Valid: short, Cause: problem.RangeTooLong, Args: problem.Args{"most": {fmt.Sprint(longestAddressList)}}},
@@ -121,8 +122,8 @@ func addressLists() format[[]netip.Addr] {
 
 // addressList parses a list of addresses, or a range of at most longestAddressList addresses.
 func addressList(v string) ([]netip.Addr, error) {
-	if !strings.Contains(v, "-") {
-		return list(v, ipv4)
+	if err := limited(v); err != nil || !strings.Contains(v, "-") {
+		return limitedList(v, ipv4)
 	}
 	r, err := addressRange(v)
 	if err != nil {

@@ -16,14 +16,23 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// maxListEntries limits lists whose entries become DNS names and listeners, which cost resources of every edge.
+// maxListEntries limits lists: each entry costs resources of every edge, can be a problem on every network, and is compared
+// with those of other clusters.
 const maxListEntries = 64
 
 func limitedList[T any](v string, read func(string) (T, error)) ([]T, error) {
-	if n := strings.Count(v, ",") + 1; n > maxListEntries {
-		return nil, ValueError{problem.ListTooLong, problem.Args{"count": {strconv.Itoa(n)}, "most": {strconv.Itoa(maxListEntries)}}}
+	if err := limited(v); err != nil {
+		return nil, err
 	}
 	return list(v, read)
+}
+
+// limited returns an error if the list v has more than maxListEntries entries.
+func limited(v string) error {
+	if n := strings.Count(v, ",") + 1; n > maxListEntries {
+		return ValueError{problem.ListTooLong, problem.Args{"count": {strconv.Itoa(n)}, "most": {strconv.Itoa(maxListEntries)}}}
+	}
+	return nil
 }
 
 func list[T any](v string, read func(string) (T, error)) ([]T, error) {
@@ -171,7 +180,7 @@ func pauses() format[string] {
 func upstreamLists() format[*network.Upstreams] {
 	const what = "none, management, or IPv4 addresses with or without a port"
 	modes := in(string(network.UpstreamNone), string(network.UpstreamManagement))
-	return format[*network.Upstreams]{upstreams(what), []Requirement{wanted(what, modes+` || v.split(',').all(e, [e.trim()].all(a, `+
+	return format[*network.Upstreams]{upstreams(what), []Requirement{tooLong(commaSeparated), wanted(what, modes+` || v.split(',').all(e, [e.trim()].all(a, `+
 		`a.matches('^[0-9.]+(:0*[0-9]{1,5})?$') && isIP(a.split(':')[0]) && `+
 		`(!a.contains(':') || int(a.split(':')[1]) > 0 && int(a.split(':')[1]) <= 65535)))`)}}
 }
@@ -182,7 +191,7 @@ func upstreams(what string) func(v string) (*network.Upstreams, error) {
 		case string(network.UpstreamNone), string(network.UpstreamManagement):
 			return &network.Upstreams{Mode: network.UpstreamMode(v)}, nil
 		}
-		servers, err := list(v, func(s string) (netip.AddrPort, error) {
+		servers, err := limitedList(v, func(s string) (netip.AddrPort, error) {
 			if ap, err := netip.ParseAddrPort(s); err == nil && ap.Addr().Is4() && ap.Port() != 0 {
 				return ap, nil
 			}
@@ -201,23 +210,25 @@ func upstreams(what string) func(v string) (*network.Upstreams, error) {
 
 const wantLabels = "labels of nodes such as vlan100=yes, separated by commas"
 
-// nodeLabelLists is the format of a node selector. CEL compares all pairs of keys to find repeated ones, in at most
-// maxListEntries labels.
+// nodeLabelLists is the format of a node selector. CEL compares all pairs of keys to find repeated ones.
 func nodeLabelLists() format[map[string]string] {
 	const name = `[[:alnum:]]([-[:alnum:]_.]{0,61}[[:alnum:]])?`
 	const label = `v.matches(r'^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?` + name + `=(` + name + `)?$') && ` +
 		`v.indexOf('/') <= 253`
 	const keys = `v.split(',').map(e, e.trim().split('=')[0])`
 	once := Requirement{
-		Valid:    fmt.Sprintf("v.split(',').size() > %d || [%s].all(keys, keys.all(k, keys.exists_one(o, o == k)))", maxListEntries, keys),
+		Valid:    "[" + keys + "].all(keys, keys.all(k, keys.exists_one(o, o == k)))",
 		Cause:    problem.ListEntryRepeated,
 		Computed: map[string]string{"value": "[" + keys + "].map(keys, keys.filter(k, !keys.exists_one(o, o == k))[0])[0]"},
 	}
-	return format[map[string]string]{nodeLabels, append(forEach(commaSeparated, []Requirement{wanted(wantLabels, label)}), once)}
+	return format[map[string]string]{nodeLabels, slices.Concat([]Requirement{tooLong(commaSeparated)}, forEach(commaSeparated, []Requirement{wanted(wantLabels, label)}), []Requirement{once})}
 }
 
 // nodeLabels parses a comma-separated list of key=value. A repeated key is an error: a node has one value for it.
 func nodeLabels(v string) (map[string]string, error) {
+	if err := limited(v); err != nil {
+		return nil, err
+	}
 	out := map[string]string{}
 	for part := range strings.SplitSeq(v, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")

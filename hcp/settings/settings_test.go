@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,29 @@ func TestNetworksHaveTheirValues(t *testing.T) {
 		g.Expect(k.IsSet(v)).To(BeTrue(), k.Name)
 		g.Expect(settings.OfNetwork(r)).To(Equal(v), k.Name)
 	}
+}
+
+// TestListsHaveALimit: a list has at most 64 entries. Longer ones are choices of few words, and lists that need an entry for each
+// VM or each hosted cluster.
+func TestListsHaveALimit(t *testing.T) {
+	g := NewWithT(t)
+	var longer []string
+	for _, k := range settings.Keys() {
+		for _, example := range []string{k.Example, "192.168.100.1"} {
+			all := []string{example}
+			for i := range 64 {
+				one := example
+				if k.Name == network.KeyEdgeNodeSelector {
+					one = fmt.Sprintf("l%d=", i)
+				}
+				all = append(all, one)
+			}
+			if len(settings.Check(string(k.On[0]), "blue", map[string]string{settings.Prefix + k.Name: strings.Join(all, ",")})) == 0 {
+				longer = append(longer, k.Name)
+			}
+		}
+	}
+	g.Expect(longer).To(Equal([]string{network.KeyServices, network.KeyReservations, network.KeyNamespaces}))
 }
 
 // TestInvalidPublish checks invalid values of a Service's annotation publish.

@@ -13,7 +13,7 @@ var (
 		Fix:    "Set a larger CIDR ({where}), or set annotation dhcp-range."})
 	CIDRNotSet = declare("CIDRNotSet", Entry{Reason: CIDRMissing, Severity: SeverityError,
 		What:   "Network {network} has no IPv4 CIDR.",
-		Effect: "VMs cannot boot from it, because only IPv4 is provided.",
+		Effect: "VMs cannot boot from it. Edges serve only IPv4.",
 		Fix:    "Set {where}."})
 	NetworkCIDRNotSet = declare("NetworkCIDRNotSet", Entry{Reason: WaitingForNetwork, Severity: SeverityWaiting, Mistake: true,
 		What:   "Network {network} has no IPv4 CIDR.",
@@ -119,7 +119,7 @@ var (
 		Fix:    "Set annotation gateway to the address of the router, or give the VM another address."})
 	AddressKeptByVM = declare("AddressKeptByVM", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "VMs {vms} on network {network} have {addresses}, which annotation {key} ({values}) takes from them.",
-		Effect: "A VM with a DHCP lease keeps its address while it runs, because a node whose address changes is lost. The annotation counts when the VM is gone.",
+		Effect: "A VM with a DHCP lease keeps its address while it runs, because Kubernetes loses a node if its address changes. The annotation applies when the VM is gone.",
 		Fix:    "Replace these VMs, or change annotation {key}."})
 	AddressSharedByVMs = declare("AddressSharedByVMs", Entry{Reason: AddressConflict, Severity: SeverityWarning,
 		What:   "VMs {vms} report the same address {address} on network {network}.",

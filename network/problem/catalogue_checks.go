@@ -52,7 +52,7 @@ var (
 		What: "The API server accepts edge pods in namespace {namespace}, and warns: {warnings}.", Fix: "Find the policy or the label of the namespace that warns."})
 	EdgePodDenied = declare("EdgePodDenied", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: refusedPods,
-		Fix:  "If a policy or a webhook refuses them, exempt edges from it, change it, or repair its server. Raise a quota or a limit that the message names. Edges need SCC restricted-v2. They comply with Pod Security level restricted, unless a policy or a webhook changes them."})
+		Fix:  "If a policy refuses them, exempt edges from it. If a webhook fails, repair its server, exempt edges from it, or set its failurePolicy to Ignore. Raise a quota or a limit that the message names. Allow SCC restricted-v2 for ServiceAccounts of the namespace. Edges comply with Pod Security level restricted, unless a policy or a webhook changes them."})
 	EdgePodOtherImages = declare("EdgePodOtherImages", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: refusedPods + " The images of edges are unknown, so the dry run used other images, which may be the cause.",
 		Fix:  "Check again when the operator names the images."})

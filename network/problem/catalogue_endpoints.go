@@ -160,7 +160,7 @@ var (
 	IdentityProviderUnreachable = declare("IdentityProviderUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Identity provider {provider} is at {hosts}, which nodes do not resolve or reach.",
 		Effect: "{by} dials it from the nodes, so {logins} fail unless nodes find it on the network.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
+		Fix:    "If annotation allowed-hosts lacks {hosts}, add them after the word auto. An OpenID provider may name more hosts (.well-known/openid-configuration): add these, too. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
 	HostsThroughProxy = declare("HostsThroughProxy", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "{by} connects to {hosts} through the HTTP proxy of the hosted cluster (spec.configuration.proxy).",
 		Effect: "Edges resolve these names for nodes. If the proxy does not resolve and reach them, too, {uses} fail.",
@@ -188,7 +188,7 @@ var (
 	ImportsUnreachable = declare("ImportsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityInfo,
 		What:   "ImageStreams may import from {hosts}, which nodes do not resolve or reach.",
 		Effect: "The hosted control plane connects to registries through the nodes, so these imports fail.",
-		Fix:    "Add {hosts} to annotation allowed-hosts, after the word auto. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
+		Fix:    "If annotation allowed-hosts lacks {hosts}, add them after the word auto. The operator's flags --permit-hosts, --permit-ports and --permit-destinations must permit them."})
 	CatalogsUnreachable = declare("CatalogsUnreachable", Entry{Reason: HostUnreachable, Severity: SeverityWarning,
 		What:   "Catalogs of OLM run on nodes (spec.olmCatalogPlacement), with images from {hosts}, which nodes do not reach.",
 		Effect: "Nodes become Ready, but the hosted cluster installs no operators from these catalogs.",

@@ -95,7 +95,7 @@ var (
 	EdgeEvicted         = declare("EdgeEvicted", Entry{Reason: FailoverDegraded, Severity: SeverityInfo, What: "Edge {edge}, pod {pod}, was evicted."})
 	FailoverOneEdge     = declare("FailoverOneEdge", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown, What: "The network has one edge."})
 	EvictionEdgeUnknown = declare("EvictionEdgeUnknown", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Connections go to MAC {mac}, which is not that of a known edge, so no edge is evicted."})
+		What: "It is unknown which edge the connections go to (MAC {mac}), so no edge is evicted."})
 	EvictionTooLate = declare("EvictionTooLate", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "The state of the edges was not read within {time} of the pod's start, so no edge is evicted."})
 	EvictionRefused = declare("EvictionRefused", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
@@ -123,7 +123,7 @@ var (
 	TrialAddressLast = declare("TrialAddressLast", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "Only one address of the DHCP pool is free, and a VM may need it.", Fix: "Set another one of {cidr} with --address."})
 	TrialPodFailed = declare("TrialPodFailed", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
-		What: "Pod {pod} did not reach phase {phase} within {time}: {state}."})
+		What: "Pod {pod} failed, or did not reach phase {phase} within {time}: {state}."})
 	TrialPodLeft = declare("TrialPodLeft", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "{object} of an earlier check still exists.", Fix: "Delete it."})
 	TrialWithoutResults = declare("TrialWithoutResults", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,

@@ -149,7 +149,7 @@ func largest(t *testing.T) *unstructured.Unstructured {
 		}
 	}
 	for key, value := range map[string]string{
-		"reservations": repeat("02:00:00:00:00:01=192.168.100.200", 500), "dhcp-exclude": repeat("192.168.100.100-192.168.100.200", 250),
+		"reservations": repeat("02:00:00:00:00:01=192.168.100.200", 500), "dhcp-exclude": repeat("192.168.100.100-192.168.100.200", 64),
 		"dns-records": repeat("*."+name+"=192.168.100.200", 64), "allowed-hosts": "auto," + repeat(name+":65535", 64),
 		"search-domains": repeat(name, 16), "edge-node-selector": strings.Join(labels, ","),
 		"ntp-servers": repeat("192.168.100.200", 16), "dhcp-relays": repeat("192.168.100.200", 16), "dns-upstreams": repeat("192.168.100.200:853", 16),
@@ -213,15 +213,14 @@ func TestLongListsAreNotJudged(t *testing.T) {
 		}
 		return len(messages) > 0
 	}
-	for _, key := range []string{"reservations", "dhcp-exclude", "ntp-servers", "dhcp-relays", "edge-node-selector"} {
-		if !judged(map[string]string{prefix + key: strings.Repeat(",", 499)}) {
-			t.Errorf("%s: 500 entries are not judged", key)
-		}
-		if judged(map[string]string{prefix + key: strings.Repeat(",", 200<<10)}) {
-			t.Errorf("%s: 200,000 entries are judged", key)
-		}
+	const unlimited = prefix + "reservations"
+	if !judged(map[string]string{unlimited: strings.Repeat(",", 499)}) {
+		t.Errorf("%s: 500 entries are not judged", unlimited)
 	}
-	for _, key := range []string{"dns-records", "search-domains"} {
+	if judged(map[string]string{unlimited: strings.Repeat(",", 200<<10)}) {
+		t.Errorf("%s: 200,000 entries are judged", unlimited)
+	}
+	for _, key := range []string{"dns-records", "search-domains", "dhcp-exclude", "ntp-servers", "dhcp-relays", "dns-upstreams", "edge-addresses", "edge-node-selector"} {
 		if !judged(map[string]string{prefix + key: strings.Repeat(",", 200<<10)}) {
 			t.Errorf("%s: a list is too long for any cluster", key)
 		}
