@@ -50,6 +50,8 @@ func TestReportedAddresses(t *testing.T) {
 			world{n: excluded, vms: reporting(mac1, "20"), leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), reply.Granted, ack, "20", "", "", true},
 		"RENEWING: leased, excluded since, and its agent is down": {
 			world{n: excluded, vms: isMachine, leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), reply.Granted, ack, "20", "", "", true},
+		"RENEWING: leased, excluded since, and its agent reports another": {
+			world{n: excluded, vms: reporting(mac1, "66"), leases: []network.Lease{machine("20", mac1, hour)}}, request, with(has("20")), reply.Granted, ack, "20", "", "", true},
 		"DISCOVER: reported, and excluded":                         {world{n: excluded, vms: reporting(mac1, "20")}, discover, nil, reply.Offered, offer, "20", "", "", false},
 		"DISCOVER: leased, excluded since, and no longer reported": {world{n: excluded, vms: isMachine, leases: []network.Lease{machine("20", mac1, hour)}}, discover, nil, reply.Offered, offer, ofMAC1, "", "", false},
 		"RENEWING: reported, and its reservation is another": {
