@@ -5,6 +5,7 @@ package explain
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cldmnky/oooi/network/problem"
@@ -43,6 +44,8 @@ func argumentName(arg string, c problem.Entry) string {
 	switch {
 	case arg == "subject":
 		return c.Subject
+	case arg == "vms" && slices.Contains([]problem.Cause{problem.AddressKeptByVM, problem.AddressSharedByVMs, problem.VMsOutsideCIDR}, c.Cause):
+		return "names of VMs"
 	case arg == "other":
 		return cmp.Or(map[problem.Cause]string{
 			problem.NADDuplicatesRunning: "other network", problem.OneClockUnsynchronized: "other edge", problem.AccessPortRepeated: "other entry",

@@ -37,10 +37,10 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "Edges cannot serve a network, or can serve it only in part, because of its NetworkAttachmentDefinition or the " +
 			"NodePools."},
 	problem.FramesDropped: {
-		Text: "The network may not deliver frames to VMs. HyperShift connects each VM through a Linux bridge in its pod. " +
-			"The VM and the interface of the pod have different MAC addresses. A macvlan interface delivers no frames for " +
-			"the VM's MAC address, and a virtual function of type sriov may drop them. A Linux bridge that the plugin " +
-			"creates has no uplink, so it connects only VMs and edges of one node. If annotation kubevirt-vm-jsonpatch changes how VMs are connected, oooi does not report this."},
+		Text: "The network may not deliver frames to VMs. Nodes need the bridge that a NetworkAttachmentDefinition names. " +
+			"HyperShift connects VMs through a bridge in the pod, so a VM's MAC address differs from the pod's: macvlan does " +
+			"not deliver its frames, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
+			"changes how VMs are connected, oooi does not report this."},
 	problem.NADNamespaceNotAllowed: {Page: "networks.md",
 		Text: "A NodePool names a NetworkAttachmentDefinition in a namespace that its VMs cannot use. If Multus isolates " +
 			"namespaces, as on OpenShift, VMs can use only the control plane namespace, namespace default, and the global " +

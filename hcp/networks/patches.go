@@ -184,7 +184,7 @@ func (op operation) fault(before patch) string {
 
 // maxQuoted is the maximum length in bytes of what an error quotes of a patch, and maxChecked the maximum number of
 // operations that are checked.
-const maxQuoted, maxChecked = 100, 100
+const maxQuoted, maxChecked = 100, 32
 
 // rebinds reports whether p may change how the interface with index i is connected: its network, or its binding. A patch
 // of another field of the interface does not count, such as its model or MAC address, nor does one of a later interface.
