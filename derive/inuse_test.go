@@ -1,6 +1,7 @@
 package derive_test
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -113,7 +114,8 @@ func TestSettingsOfAddressesInUse(t *testing.T) {
 	routed := segment(func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") })
 	for what, c := range map[string]struct {
 		set      func(*network.NetworkRequest)
-		second   string
+		ofB      string // empty: 192.168.100.31
+		second   string // of both VMs
 		last     network.Plan
 		cause    problem.Cause
 		severity problem.Severity
@@ -126,14 +128,18 @@ func TestSettingsOfAddressesInUse(t *testing.T) {
 		"others are excluded": {set: func(s *network.NetworkRequest) {
 			s.Settings.DHCPExclude = []network.Range{{First: at("192.168.100.32"), Last: at("192.168.100.39")}}
 		}},
-		"reserved for another":          {set: reserve("02:aa:00:00:00:01", "192.168.100.30"), cause: problem.AddressKeptByVM, severity: problem.SeverityWarning, says: "VMs blue-a on network clusters/vlan100 have 192.168.100.30, which annotation reservations (02:aa:00:00:00:01=192.168.100.30)"},
-		"it has a reservation":          {set: reserve(a, "192.168.100.40"), cause: problem.AddressKeptByVM, severity: problem.SeverityWarning, says: "VMs blue-a on network clusters/vlan100 have 192.168.100.30, which annotation reservations (" + a + "=192.168.100.40)"},
-		"it has its reservation":        {set: reserve(a, "192.168.100.30")},
-		"the gateway":                   {set: func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") }, cause: problem.GatewayIsVM, severity: problem.SeverityError, says: "VM blue-a has 192.168.100.30, the gateway of network clusters/vlan100."},
-		"the gateway, another in force": {set: func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") }, last: tenant(2, 10, 99), cause: problem.GatewayIsVM, severity: problem.SeverityError, says: "VM blue-a"},
-		"the gateway, in force":         {set: func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") }, last: tenant(2, 10, 99, routed), cause: problem.GatewayIsVM, severity: problem.SeverityWarning, says: "VM blue-a"},
-		"two VMs have it":               {second: "192.168.100.30", cause: problem.AddressSharedByVMs, severity: problem.SeverityWarning, says: "VMs blue-a, blue-b report the same address 192.168.100.30 on network clusters/vlan100."},
-		"two VMs have one elsewhere":    {second: "169.254.0.2"},
+		"reserved for another":                {set: reserve("02:aa:00:00:00:01", "192.168.100.30"), cause: problem.AddressKeptByVM, severity: problem.SeverityWarning, says: "VMs blue-a on network clusters/vlan100 have 192.168.100.30, which annotation reservations (02:aa:00:00:00:01=192.168.100.30)"},
+		"it has a reservation":                {set: reserve(a, "192.168.100.40"), cause: problem.AddressKeptByVM, severity: problem.SeverityWarning, says: "VMs blue-a on network clusters/vlan100 have 192.168.100.30, which annotation reservations (" + a + "=192.168.100.40)"},
+		"it has its reservation":              {set: reserve(a, "192.168.100.30")},
+		"the gateway":                         {set: func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") }, cause: problem.GatewayIsVM, severity: problem.SeverityError, says: "VM blue-a has 192.168.100.30, the gateway of network clusters/vlan100."},
+		"the gateway, another in force":       {set: func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") }, last: tenant(2, 10, 99), cause: problem.GatewayIsVM, severity: problem.SeverityError, says: "VM blue-a"},
+		"the gateway, in force":               {set: func(s *network.NetworkRequest) { s.Gateway = at("192.168.100.30") }, last: tenant(2, 10, 99, routed), cause: problem.GatewayIsVM, severity: problem.SeverityWarning, says: "VM blue-a"},
+		"a further address moves between VMs": {second: "192.168.100.40"},
+		"a further address is excluded": {second: "192.168.100.40", set: func(s *network.NetworkRequest) {
+			s.Settings.DHCPExclude = []network.Range{{First: at("192.168.100.40"), Last: at("192.168.100.40")}}
+		}},
+		"two VMs have it":            {ofB: "192.168.100.30", cause: problem.AddressSharedByVMs, severity: problem.SeverityWarning, says: "VMs blue-a, blue-b report the same address 192.168.100.30 on network clusters/vlan100."},
+		"two VMs have one elsewhere": {second: "169.254.0.2"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := NewWithT(t)
@@ -146,7 +152,7 @@ func TestSettingsOfAddressesInUse(t *testing.T) {
 				in.VMAddresses = append(in.VMAddresses, network.VMAddress{VM: vm, MAC: mac, Network: vlan.NetworkName(), Address: at(address)})
 			}
 			has("blue-a", a, "192.168.100.30")
-			has("blue-b", b, "192.168.100.31")
+			has("blue-b", b, cmp.Or(c.ofB, "192.168.100.31"))
 			if c.second != "" {
 				has("blue-a", a, c.second)
 				has("blue-b", b, c.second)

@@ -223,7 +223,7 @@ func TestNodesWithTheBridge(t *testing.T) {
 		"and the NAD requests it":                 {[]change{requested}, ""},
 		"VMs where it is":                         {[]change{selects("a")}, ""},
 		"VMs where it is not":                     {[]change{selects("b")}, "NADBridgeNotSelected Warning"},
-		"VMs where it is not, and no VM":          {[]change{selects("b"), func(o *hcp.Objects) { o.NodePools[0].Spec.Replicas = new(int32) }}, ""},
+		"VMs where it is not, and no VM":          {[]change{selects("b"), func(o *hcp.Objects) { o.NodePools[0].Spec.Replicas = new(int32) }}, "NADBridgeOnSomeNodes Warning two, three"},
 		"VMs where it is not, by a patch":         {[]change{patching(false, `[{"op":"add","path":"/spec/template/spec/nodeSelector","value":{"zone":"b"}}]`)}, "NADBridgeNotSelected Warning"},
 		"edges where it is, VMs anywhere":         {[]change{edges("a")}, "NADBridgeOnSomeNodes Warning two, three"},
 		"edges where it is not":                   {[]change{edges("b")}, "NADBridgeNotSelected Warning"},

@@ -54,7 +54,7 @@ func TestUnusedMachineNetwork(t *testing.T) {
 	t.Run("IPv6 only", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)
 		machineNetwork(o, "fd00:100::/64")
-		g.Expect(detail(g, o)).To(ContainSubstring("has no IPv4 CIDR. VMs cannot boot from it, because only IPv4 is provided."))
+		g.Expect(detail(g, o)).To(ContainSubstring("has no IPv4 CIDR. VMs cannot boot from it. Edges serve only IPv4."))
 	})
 	t.Run("the second of two", func(t *testing.T) {
 		g, o := NewWithT(t), served(t)

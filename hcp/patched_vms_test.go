@@ -130,27 +130,24 @@ func TestPatchedPlacement(t *testing.T) {
 		o.NodePools = append(o.NodePools, another(*o, "zero", false))
 		o.NodePools[1].Spec.Platform.Kubevirt.NodeSelector = nil
 	}
-	empty := func(o *hcp.Objects) { o.NodePools[1].Spec.Replicas = new(int32) }
 	for name, c := range map[string]struct {
 		given []change
 		want  []map[string]string
 		hint  bool
 	}{
-		"no selector":                   {nil, nil, false},
-		"a selector":                    {[]change{selects}, []map[string]string{zone}, false},
-		"a patch sets it":               {[]change{patching(false, `[{"op":"add","path":"`+at+`","value":{"vlan":"yes"}}]`)}, []map[string]string{vlan}, false},
-		"a patch replaces it":           {[]change{selects, patching(true, `[{"op":"replace","path":"`+at+`","value":{"vlan":"yes"}}]`)}, []map[string]string{vlan}, false},
-		"a patch adds a label":          {[]change{patching(false, `[{"op":"add","path":"`+at+`/example.com~1zone","value":"a"}]`)}, []map[string]string{zone}, false},
-		"a patch removes a label":       {[]change{selects, patching(false, `[{"op":"remove","path":"`+at+`/example.com~1zone"}]`)}, nil, false},
-		"a patch removes it":            {[]change{selects, patching(false, `[{"op":"remove","path":"`+at+`"}]`)}, nil, false},
-		"a patch of another type":       {[]change{selects, patching(false, `[{"op":"add","path":"`+at+`","value":7}]`)}, nil, false},
-		"null, and a label":             {[]change{patching(false, `[{"op":"add","path":"`+at+`","value":null},{"op":"add","path":"`+at+`/vlan","value":"yes"}]`)}, []map[string]string{vlan}, false},
-		"a patch of the affinity":       {[]change{selects, affinity}, []map[string]string{zone}, true},
-		"the affinity, and a selector":  {[]change{affinity, annotated("edge-node-selector", "vlan=yes")}, []map[string]string{vlan}, false},
-		"a patch of the anti-affinity":  {[]change{patching(false, `[{"op":"replace","path":"/spec/template/spec/affinity","value":{"podAntiAffinity":{}}}]`)}, nil, false},
-		"a second NodePool":             {[]change{selects, second}, nil, false},
-		"a second NodePool without VMs": {[]change{selects, second, empty}, []map[string]string{zone}, false},
-		"two NodePools, and no VM":      {[]change{selects, second, empty, func(o *hcp.Objects) { o.NodePools[0].Spec.Replicas = new(int32) }}, nil, false},
+		"no selector":                  {nil, nil, false},
+		"a selector":                   {[]change{selects}, []map[string]string{zone}, false},
+		"a patch sets it":              {[]change{patching(false, `[{"op":"add","path":"`+at+`","value":{"vlan":"yes"}}]`)}, []map[string]string{vlan}, false},
+		"a patch replaces it":          {[]change{selects, patching(true, `[{"op":"replace","path":"`+at+`","value":{"vlan":"yes"}}]`)}, []map[string]string{vlan}, false},
+		"a patch adds a label":         {[]change{patching(false, `[{"op":"add","path":"`+at+`/example.com~1zone","value":"a"}]`)}, []map[string]string{zone}, false},
+		"a patch removes a label":      {[]change{selects, patching(false, `[{"op":"remove","path":"`+at+`/example.com~1zone"}]`)}, nil, false},
+		"a patch removes it":           {[]change{selects, patching(false, `[{"op":"remove","path":"`+at+`"}]`)}, nil, false},
+		"a patch of another type":      {[]change{selects, patching(false, `[{"op":"add","path":"`+at+`","value":7}]`)}, nil, false},
+		"null, and a label":            {[]change{patching(false, `[{"op":"add","path":"`+at+`","value":null},{"op":"add","path":"`+at+`/vlan","value":"yes"}]`)}, []map[string]string{vlan}, false},
+		"a patch of the affinity":      {[]change{selects, affinity}, []map[string]string{zone}, true},
+		"the affinity, and a selector": {[]change{affinity, annotated("edge-node-selector", "vlan=yes")}, []map[string]string{vlan}, false},
+		"a patch of the anti-affinity": {[]change{patching(false, `[{"op":"replace","path":"/spec/template/spec/affinity","value":{"podAntiAffinity":{}}}]`)}, nil, false},
+		"a second NodePool":            {[]change{selects, second}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, o := NewWithT(t), served(t)

@@ -38,7 +38,7 @@ var meanings = map[problem.Reason]Meaning{
 			"NodePools."},
 	problem.FramesDropped: {
 		Text: "The network may not deliver frames to VMs. Nodes need the bridge that a NetworkAttachmentDefinition names. " +
-			"HyperShift connects VMs through a bridge in the pod, so a VM's MAC address differs from the pod's: macvlan does " +
+			"HyperShift connects VMs through a bridge in the pod, so a VM's MAC address differs from the pod's. Macvlan does " +
 			"not deliver its frames, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
 			"changes how VMs are connected, oooi does not report this."},
 	problem.NADNamespaceNotAllowed: {Page: "networks.md",
