@@ -75,13 +75,17 @@ func (m Message) with(p problem.Problem) Message {
 	return Message{What: r.Replace(m.What), Effect: r.Replace(m.Effect), Fix: r.Replace(m.Fix)}
 }
 
-// oneLine returns text with a space for each letter that is not printed: users write values, and a message is one line.
+// oneLine returns text with a space for what ends a line, and U+FFFD for other letters that are not printed: users write
+// values, and a message is one line.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
 			return ' '
 		}
-		return r
+		return unicode.ReplacementChar
 	}, text)
 }
 

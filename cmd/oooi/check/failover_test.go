@@ -55,7 +55,7 @@ func TestEdgeToEvict(t *testing.T) {
 	}{
 		"the second is used":        {facts(both, reach), pods(both), macOfEdge(2), 2, ""},
 		"the first is used":         {facts(both, reach), pods(both), macOfEdge(1), 1, ""},
-		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "Connections go to MAC 02:00:00:00:00:09, which is not that of a known edge, so no edge is evicted."},
+		"another host is used":      {facts(both, reach), pods(both), macOfEdge(9), 0, "It is unknown which edge the connections go to (MAC 02:00:00:00:00:09), so no edge is evicted."},
 		"a Deployment is not ready": {facts([2]bool{true, false}, reach), pods(both), macOfEdge(1), 0, "Edge 2 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
 		"a pod is not ready":        {facts(both, reach), pods([2]bool{false, true}), macOfEdge(2), 0, "Edge 1 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
 		"a pod is gone":             {facts(both, reach), pods(both)[:1], macOfEdge(1), 0, "Edge 2 is not ready now, or does not report that it reaches the API server. So no edge is evicted."},
