@@ -99,49 +99,68 @@ func gatewayOfVM(in served.Input, n network.Network, last network.Plan) problem.
 func keptByVMs(in served.Input, p network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
+		if !n.Runs(network.ServiceDHCP) {
+			continue
+		}
 		set := requestOf(in.Request, n).Settings
-		on := network.Without(in.VMAddresses, func(h network.VMAddress) bool {
-			return h.Network != n.Name || !n.CIDR.Contains(h.Address) || !n.Runs(network.ServiceDHCP)
-		})
-		for _, key := range []string{network.KeyDHCPExclude, network.KeyReservations} {
-			var values []string
-			kept := network.Without(on, func(h network.VMAddress) bool {
-				taking := takes(set, key, h, on)
-				other := func(x network.VMAddress) bool { return x.VM == h.VM && len(takes(set, key, x, on)) == 0 }
-				if len(taking) == 0 || slices.ContainsFunc(on, other) {
-					return true // A further address of a VM is not from DHCP.
-				}
-				values = append(values, taking...)
-				return false
-			})
+		on := network.Without(in.VMAddresses, func(h network.VMAddress) bool { return h.Network != n.Name || !n.CIDR.Contains(h.Address) })
+		add := func(key string, takes func(network.VMAddress) []string) {
+			kept, values := takenFrom(on, takes)
 			if vms, addresses := named(kept); len(vms) > 0 {
-				slices.Sort(values)
-				values = slices.Compact(values)
 				args := problem.Args{"key": {key}, "values": values[:min(len(values), maxNamed)], "vms": vms, "addresses": addresses}
 				ps = append(ps, n.Problem(problem.AddressKeptByVM, args, key))
 			}
 		}
+		add(network.KeyDHCPExclude, excluding(set.DHCPExclude))
+		add(network.KeyReservations, reserving(set.Reservations, on))
 	}
 	return ps
 }
 
-// takes returns the values of set's annotation key that take h from its VM. on has the addresses of all VMs of the network.
-func takes(set network.Settings, key string, h network.VMAddress, on []network.VMAddress) (values []string) {
-	for _, r := range set.DHCPExclude {
-		if key == network.KeyDHCPExclude && r.Contains(h.Address) {
-			values = append(values, r.Short())
-		}
+// takenFrom returns those of on for which takes returns values, and the values. It leaves out VMs that would keep another
+// address: a further address of a VM is not from DHCP.
+func takenFrom(on []network.VMAddress, takes func(network.VMAddress) []string) (kept []network.VMAddress, values []string) {
+	free := map[string]bool{}
+	for _, h := range on {
+		free[h.VM] = free[h.VM] || len(takes(h)) == 0
 	}
-	for _, r := range set.Reservations {
-		if key != network.KeyReservations || h.MAC == "" || (h.MAC == r.MAC) == (h.Address == r.Address) {
-			continue
-		}
-		has := func(x network.VMAddress) bool { return x.MAC == r.MAC && x.Address == r.Address }
-		if h.MAC != r.MAC || !slices.ContainsFunc(on, has) {
-			values = append(values, r.MAC+"="+r.Address.String())
-		}
+	kept = network.Without(on, func(h network.VMAddress) bool { return free[h.VM] })
+	for _, h := range kept {
+		values = append(values, takes(h)...)
 	}
-	return values
+	slices.Sort(values)
+	return kept, slices.Compact(values)
+}
+
+func excluding(ranges []network.Range) func(network.VMAddress) []string {
+	return func(h network.VMAddress) (values []string) {
+		for _, r := range ranges {
+			if r.Contains(h.Address) {
+				values = append(values, r.Short())
+			}
+		}
+		return values
+	}
+}
+
+// reserving takes an address that is reserved for another MAC, and the address of a VM that has a reservation of another
+// one. A VM that has its reserved address, too, keeps both. on has the addresses of all VMs of the network.
+func reserving(all []network.Reservation, on []network.VMAddress) func(network.VMAddress) []string {
+	of, has := map[string][]network.Reservation{}, map[network.Reservation]bool{}
+	for _, r := range all {
+		of[r.MAC], of[r.Address.String()] = append(of[r.MAC], r), append(of[r.Address.String()], r)
+	}
+	for _, h := range on {
+		has[network.Reservation{MAC: h.MAC, Address: h.Address}] = true
+	}
+	return func(h network.VMAddress) (values []string) {
+		for _, r := range slices.Concat(of[h.MAC], of[h.Address.String()]) {
+			if h.MAC != "" && (r.MAC != h.MAC || r.Address != h.Address && !has[r]) {
+				values = append(values, r.MAC+"="+r.Address.String())
+			}
+		}
+		return values
+	}
 }
 
 // sharedByVMs returns a Warning for each address that two VMs have on one of p's networks. VMs with several addresses do not
@@ -149,17 +168,15 @@ func takes(set network.Settings, key string, h network.VMAddress, on []network.V
 func sharedByVMs(in served.Input, p network.Plan) problem.Problems {
 	var ps problem.Problems
 	for _, n := range p.Networks {
-		vms, first := map[netip.Addr][]string{}, map[string]netip.Addr{}
-		several := map[string]bool{}
+		addresses, vms := map[string][]netip.Addr{}, map[netip.Addr][]string{}
 		for _, h := range in.VMAddresses {
-			if h.Network == n.Name && n.CIDR.Contains(h.Address) {
-				several[h.VM] = several[h.VM] || first[h.VM].IsValid() && first[h.VM] != h.Address
-				first[h.VM] = h.Address
+			if h.Network == n.Name && n.CIDR.Contains(h.Address) && !slices.Contains(addresses[h.VM], h.Address) {
+				addresses[h.VM] = append(addresses[h.VM], h.Address)
 			}
 		}
-		for vm, a := range first {
-			if !several[vm] {
-				vms[a] = append(vms[a], vm)
+		for vm, of := range addresses {
+			if len(of) == 1 {
+				vms[of[0]] = append(vms[of[0]], vm)
 			}
 		}
 		for _, a := range slices.SortedFunc(maps.Keys(vms), netip.Addr.Compare) {
