@@ -9,6 +9,8 @@ import (
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
 
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/nad"
@@ -184,12 +186,9 @@ func ControlPlaneTolerations(hc *hyperv1.HostedCluster) []corev1.Toleration {
 }
 
 func tainted(n corev1.Node, tolerated []corev1.Toleration) bool {
-	return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool {
-		tolerates := func(t corev1.Toleration) bool {
-			return (t.Effect == "" || t.Effect == taint.Effect) && (t.Key == "" || t.Key == taint.Key) && (t.Operator == corev1.TolerationOpExists || t.Value == taint.Value)
-		}
-		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(tolerated, tolerates)
-	})
+	keepsAway := func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+	_, tainted := scheduling.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, tolerated, keepsAway, false)
+	return tainted
 }
 
 // selected reports whether n has each label of selector.

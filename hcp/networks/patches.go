@@ -41,11 +41,20 @@ type operation struct {
 
 // patchOf returns the patch in annotations. It is empty if there is none, or if it is invalid.
 func patchOf(annotations map[string]string) patch {
-	var p patch
-	if json.Unmarshal([]byte(annotations[hyperv1.JSONPatchAnnotation]), &p) != nil {
-		return nil
-	}
+	p, _ := parsed(annotations)
 	return p
+}
+
+// parsed returns the patch in annotations, or why it is invalid.
+func parsed(annotations map[string]string) (p patch, invalid string) {
+	text, patches := annotations[hyperv1.JSONPatchAnnotation]
+	if !patches {
+		return nil, ""
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return nil, err.Error()
+	}
+	return p, ""
 }
 
 // touches reports whether p changes field, a part of it, or an object that contains it.
@@ -130,25 +139,15 @@ func placementPatched(o objects.Objects, edges map[string]string) problem.Proble
 // NodePools for which no reason is known. The patch of the HostedCluster comes first.
 func PatchErrors(o objects.Objects) map[string]string {
 	out := map[string]string{}
+	checked := func(p patch) patch { return p[:min(len(p), maxChecked)] }
 	ofAll, invalid := parsed(o.HostedCluster.Annotations)
 	for _, np := range o.NodePools {
 		own, ofOwn := parsed(np.Annotations)
-		if reason := cmp.Or(invalid, ofOwn, slices.Concat(ofAll, own).fault()); reason != "" {
+		if reason := cmp.Or(invalid, ofOwn, slices.Concat(checked(ofAll), checked(own)).fault()); reason != "" {
 			out[np.Name] = reason
 		}
 	}
 	return out
-}
-
-func parsed(annotations map[string]string) (p patch, invalid string) {
-	text, patches := annotations[hyperv1.JSONPatchAnnotation]
-	if !patches {
-		return nil, ""
-	}
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return nil, err.Error()
-	}
-	return p[:min(len(p), maxChecked)], ""
 }
 
 // fault returns why an operation of p fails, or "".
