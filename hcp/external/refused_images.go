@@ -38,21 +38,22 @@ func RefusedImages(o objects.Objects, in network.Request, all reach.Set) (ps pro
 			hosts = append(hosts, imageref.Registry(image))
 		}
 	}
-	add := func(hosts []string) {
+	refused := func(hosts []string) problem.Problem {
 		slices.Sort(hosts)
-		ps = append(ps, problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources"))
+		return problem.New(problem.RegistriesRefused, problem.Subject{}, problem.Args{"hosts": slices.Compact(hosts)}, "spec.configuration.image.registrySources")
 	}
 	origin := imageref.Registry(imagesOfOpenShift)
-	certain := all.Published(origin) // The user allows the origin, although no release is there.
-	if assumed && certain {
+	if assumed && all.Published(origin) { // The user allows the origin, although no release is there.
 		hosts = append(hosts, origin)
 	}
+	guess := assumed && !slices.Contains(hosts, origin)
 	if len(hosts) > 0 {
-		add(hosts)
+		ps = append(ps, refused(hosts))
 	}
-	if assumed && !slices.Contains(hosts, origin) {
-		add([]string{origin})
-		ps[len(ps)-1].Severity = problem.SeverityInfo
+	if guess {
+		p := refused([]string{origin})
+		p.Severity = problem.SeverityInfo
+		ps = append(ps, p)
 	}
 	return ps
 }
