@@ -79,6 +79,19 @@ func TestNetworkListedTwice(t *testing.T) {
 	}
 }
 
+// withCreator returns a cluster without VMs on network clusters/vlan101, for which object may create a
+// NetworkAttachmentDefinition.
+func withCreator(t *testing.T, object string) hcp.Objects {
+	t.Helper()
+	g, dump := NewWithT(t), &files.Dump{}
+	g.Expect(dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml"))).To(Succeed())
+	g.Expect(dump.Add([]byte(object))).To(Succeed())
+	o := dump.Clusters()[0]
+	o.VMs = nil
+	o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/vlan101"
+	return o
+}
+
 // TestNADThatAnotherObjectCreates: if files have the object that creates a missing NetworkAttachmentDefinition, the plan waits for the latter.
 // Other NetworkAttachmentDefinitions with a similar name, or in its namespace, do not matter.
 func TestNADThatAnotherObjectCreates(t *testing.T) {
@@ -94,12 +107,7 @@ func TestNADThatAnotherObjectCreates(t *testing.T) {
 		"apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetwork\nmetadata: {namespace: clusters, name: vlan102}":                              "",
 	} {
 		t.Run(object, func(t *testing.T) {
-			g, dump := NewWithT(t), &files.Dump{}
-			g.Expect(dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml"))).To(Succeed())
-			g.Expect(dump.Add([]byte(object))).To(Succeed())
-			o := dump.Clusters()[0]
-			o.VMs = nil
-			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/vlan101"
+			g, o := NewWithT(t), withCreator(t, object)
 			_, ps := translated(o)
 			found := causesOf(ps, problem.NADNotCreated, problem.NADMisnamed)
 			if owner == "" {
@@ -130,12 +138,7 @@ func TestUserDefinedNetworkOfFiles(t *testing.T) {
 		udn + "{topology: Layer2, layer2: {role: Secondary, mtu: 1400, ipam: {mode: Disabled}}}": {want: problem.NADNotCreated, layer2: "layer2 clusters_vlan101 vlan 0"},
 	} {
 		t.Run(object, func(t *testing.T) {
-			g, dump := NewWithT(t), &files.Dump{}
-			g.Expect(dump.Add(golden.Find(t, "lb-ip").Read(t, "objects.yaml"))).To(Succeed())
-			g.Expect(dump.Add([]byte(object))).To(Succeed())
-			o := dump.Clusters()[0]
-			o.VMs = nil
-			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/vlan101"
+			g, o := NewWithT(t), withCreator(t, object)
 			request, ps := translated(o)
 			severity := problem.SeverityError
 			if c.want == problem.NADNotCreated {
