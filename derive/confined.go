@@ -61,15 +61,15 @@ func (o outcome) checked(fault func(network.Network) problem.Problems) outcome {
 // A refused network that already runs stays as it is. If VMs boot from refused networks only, all networks are decided,
 // boots is false, and each Error refuses the plan.
 func decideNetworks(in served.Input, last network.Plan, others []OtherCluster) (p network.Plan, ps problem.Problems, boots bool) {
-	in.LeftOut = slices.Clone(in.Refused)
-	all := decideWanted(in, last, others)
-	rest, errors := all, problem.Problems(nil)
+	requests := leaveOut(requestsOf(in), in.Refused)
+	all := decideWanted(in, requests, last, others)
+	rest, errors, refused := all, problem.Problems(nil), slices.Clone(in.Refused)
 	for len(rest.refused) > 0 {
 		errors = append(errors, onlyConfined(rest.problems)...)
-		in.LeftOut = append(in.LeftOut, rest.refused...)
-		rest = decideWanted(in, last, others)
+		refused, requests = append(refused, rest.refused...), leaveOut(requests, rest.refused)
+		rest = decideWanted(in, requests, last, others)
 	}
-	from := func(n network.Network) bool { return n.Primary && !slices.Contains(in.LeftOut, n.Name) }
+	from := func(n network.Network) bool { return n.Primary && !slices.Contains(refused, n.Name) }
 	if !slices.ContainsFunc(rest.plan.Networks, from) {
 		return all.plan, unconfined(all.problems), false
 	}

@@ -75,43 +75,40 @@ func Derive(r network.Request, f network.Facts, last network.Plan, others []Othe
 	return d.With(sharing(draft, r, others, d.Problems)...)
 }
 
-// decideWanted decides the requested networks that in.LeftOut does not name. It retains networks in force that are
-// wanted but cannot be decided now (lastgood.go). A network that is left out because of its addresses keeps its CIDR
-// while it runs. But decideOnce may have assigned that CIDR to another network, so it decides the other networks again,
-// and cannot assign it.
-func decideWanted(in served.Input, last network.Plan, others []OtherCluster) outcome {
+// decideWanted decides the requested networks. It retains networks in force that are wanted but cannot be decided now
+// (lastgood.go). A network that is left out because of its addresses keeps its CIDR while it runs. But decideOnce may
+// have assigned that CIDR to another network, so it decides the other networks again, and cannot assign it. Then DHCP leaves
+// out addresses of hosts that are not of this cluster (inuse.go).
+func decideWanted(in served.Input, requests []*request, last network.Plan, others []OtherCluster) outcome {
 	var left problem.Problems
-	out := decideOnce(in, last, others)
+	out := decideOnce(in, requests, last, others)
 	for len(out.left) > 0 {
-		in.LeftOut = slices.Concat(in.LeftOut, out.left)
+		requests = leaveOut(requests, out.left)
 		left = append(left, out.leftProblems...)
-		out = decideOnce(in, last, others)
+		out = decideOnce(in, requests, last, others)
 	}
-	out.problems = append(left, out.problems...)
+	out.problems = slices.Concat(left, out.problems, keptByVMs(in, out.plan), sharedByVMs(in, out.plan), nodesAtEdges(in, out.plan))
+	out.plan = leaveOutHosts(in, out.plan, others)
 	whole := retain(out.plan, Restricted(last, in.Reserved, in.Permissions), in.Wanted)
 	out.problems = append(out.problems, displacedBy(out.plan, whole)...)
 	out.plan = whole
 	return out
 }
 
-// decideOnce decides the requested networks that in.LeftOut does not name:
+// decideOnce decides the requested networks:
 //
 //  1. Each requested network gets addresses, servers, listeners, records and options (package served). A network waits if
 //     its CIDR overlaps an older network (overlap.go), and gives way to another NAD of the same layer-2 network (twins.go).
 //     It must not hide a destination that edges or nodes use (reserved.go).
 //  2. A network waits if another hosted cluster uses its addresses (sharing.go).
 //  3. A network is refused if a VM has the address of an edge or the gateway, or all VMs are outside the CIDR (inuse.go).
-//  4. DHCP leaves out addresses of hosts that are not of this cluster (inuse.go).
-func decideOnce(in served.Input, last network.Plan, others []OtherCluster) outcome {
-	out := moveCIDRs(in)
+func decideOnce(in served.Input, requests []*request, last network.Plan, others []OtherCluster) outcome {
+	out := moveCIDRs(in, requests)
 	out = out.yieldTo(others, last)
 	out = out.refuseInUse(slices.Concat(in.VMAddresses, vmsOfOthers(out.plan, others)), last)
-	out = out.checked(func(n network.Network) problem.Problems {
+	return out.checked(func(n network.Network) problem.Problems {
 		return append(outsideCIDR(in, n, last), gatewayOfVM(in, n, last)...)
 	})
-	out.problems = slices.Concat(out.problems, keptByVMs(in, out.plan), sharedByVMs(in, out.plan), nodesAtEdges(in, out.plan))
-	out.plan = leaveOutHosts(in, out.plan, others)
-	return out
 }
 
 // A Decision is a plan, and the problems that say why it differs from the request.
@@ -139,8 +136,7 @@ func (d Decision) With(further ...problem.Problem) Decision {
 }
 
 // moveCIDRs decides the requested networks. A CIDR that one network gives up can go to another in the same plan.
-func moveCIDRs(in served.Input) outcome {
-	requests := requestsOf(in)
+func moveCIDRs(in served.Input, requests []*request) outcome {
 	out := newNetworks(in, requests)
 	for range in.Retained {
 		moved := slices.Clone(in.Retained)
@@ -159,7 +155,7 @@ func moveCIDRs(in served.Input) outcome {
 }
 
 // A request is the request for one network, with what the network gets once it was decided. That does not change when
-// moveCIDRs changes in.Retained.
+// moveCIDRs changes in.Retained, or when other requests are left out.
 type request struct {
 	network.NetworkRequest
 	decided  bool
@@ -175,14 +171,17 @@ func (r *request) decide(in served.Input) (network.Network, problem.Problems) {
 	return r.network, r.problems
 }
 
-// requestsOf returns the requests that in.LeftOut does not name, sorted.
+// requestsOf returns the requests, sorted.
 func requestsOf(in served.Input) (out []*request) {
 	for _, s := range sortedRequests(in.Networks) {
-		if !slices.Contains(in.LeftOut, s.Attachment.NetworkName()) {
-			out = append(out, &request{NetworkRequest: s})
-		}
+		out = append(out, &request{NetworkRequest: s})
 	}
 	return out
+}
+
+// leaveOut returns the requests for networks that names does not have.
+func leaveOut(requests []*request, names []string) []*request {
+	return network.Without(requests, func(r *request) bool { return slices.Contains(names, r.Attachment.NetworkName()) })
 }
 
 // newNetworks decides each requested network. It leaves out secondary networks with an Error.

@@ -79,31 +79,67 @@ func TestNetworksOverlap(t *testing.T) {
 	})
 }
 
-// TestMovedCIDRsCostLittle: networks that take over each other's CIDR, so that each can move only after the next one, cost about as
-// much as networks that stay.
-func TestMovedCIDRsCostLittle(t *testing.T) {
-	const count = 60
-	cidr := func(i int) netip.Prefix { return netip.MustParsePrefix(fmt.Sprintf("10.0.%d.0/24", i)) }
+// manyNetworks is a cluster with 100 endpoints and so many networks, each with a CIDR of its own.
+func manyNetworks(count int) given {
 	in := asking(1)
 	for i := range count {
 		a := network.Attachment{Namespace: "clusters", Name: fmt.Sprintf("vlan%02d", i), Layer2: fmt.Sprint(i)}
-		in.Networks, in.Wanted = append(in.Networks, network.NetworkRequest{Attachment: a, Primary: true, CIDR: cidr(i)}), append(in.Wanted, a.NetworkName())
+		in.Networks = append(in.Networks, network.NetworkRequest{Attachment: a, Primary: true, CIDR: numbered(i)})
+		in.Wanted = append(in.Wanted, a.NetworkName())
 	}
 	for i := range 100 {
 		host := fmt.Sprintf("h%d.example.com", i)
 		in.Endpoints = append(in.Endpoints, network.Endpoint{Name: host, Origin: network.OriginRegistry, Hosts: []string{host}, Port: 443, Match: network.MatchServerName,
 			Backend: network.Backend{Kind: network.BackendExternal, Name: host, Host: host, Port: 443}})
 	}
+	return in
+}
+
+func numbered(i int) netip.Prefix { return netip.MustParsePrefix(fmt.Sprintf("10.0.%d.0/24", i)) }
+
+// TestNetworksLeftOutCostLittle: networks with one CIDR, of which each is left out only after the one before, cost about as much
+// as networks that stay.
+func TestNetworksLeftOutCostLittle(t *testing.T) {
+	const count = 40
+	in := manyNetworks(count)
+	alone, _ := derived(in)
+	edge := alone.Networks[count-1].ServiceVIP
+	for i := range count - 1 {
+		s := in.Networks[count-1]
+		s.Attachment.Name, s.Attachment.Layer2, s.Primary = fmt.Sprintf("more%02d", i), fmt.Sprint(count+i), false
+		s.CIDR = numbered(count)
+		in.Networks = append(in.Networks, s)
+	}
+	taken := in
+	for _, s := range in.Networks[count:] {
+		at := network.HostAddress(s.CIDR, int(edge.As4()[3]))
+		taken.VMAddresses = append(taken.VMAddresses, network.VMAddress{VM: "w", Network: s.Attachment.NetworkName(), Address: at})
+	}
+	g := NewWithT(t)
+	plan, problems := derived(taken)
+	g.Expect(plan.Networks).To(HaveLen(count))
+	others := func(p problem.Problem) bool { return p.Cause != problem.VMHasEdgeAddress }
+	g.Expect(network.Without(problems, others)).To(HaveLen(count-1), "each is left out")
+	ratio := cost.Ratio(func() { derived(in) }, func() { derived(taken) })
+	t.Logf("%d networks that are left out cost %.1f times as much as networks that stay", count-1, ratio)
+	g.Expect(ratio).To(BeNumerically("<", 8))
+}
+
+// TestMovedCIDRsCostLittle: networks that take over each other's CIDR, so that each can move only after the next one, cost about as
+// much as networks that stay.
+func TestMovedCIDRsCostLittle(t *testing.T) {
+	const count = 60
+	in := manyNetworks(count)
 	last, _ := derived(in)
 	moved := in
 	moved.Networks = slices.Clone(in.Networks)
 	for i := range moved.Networks {
-		moved.Networks[i].CIDR = cidr(i + 1)
+		moved.Networks[i].CIDR = numbered(i + 1)
 	}
 	plan, _ := after(moved, last)
 	g := NewWithT(t)
 	g.Expect(plan.Networks).To(HaveLen(count))
-	g.Expect(plan.Networks[0].CIDR).To(Equal(cidr(1)))
+	g.Expect(plan.Networks[0].CIDR).To(Equal(numbered(1)))
 	ratio := cost.Ratio(func() { after(in, last) }, func() { after(moved, last) })
 	t.Logf("%d networks that move cost %.1f times as much as networks that stay", count, ratio)
 	g.Expect(ratio).To(BeNumerically("<", 8))

@@ -95,9 +95,6 @@ func givenAddresses(in Input) []netip.Addr {
 		all = append(all, h.Addr())
 	}
 	for _, s := range in.Networks {
-		if slices.Contains(in.LeftOut, s.Attachment.NetworkName()) {
-			continue // as if it was not requested
-		}
 		for _, r := range s.Settings.Records {
 			all = append(all, r.Addresses...)
 		}

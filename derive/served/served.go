@@ -16,8 +16,6 @@ type Input struct {
 	network.Facts
 	// Retained are the networks of the plan in force that are still wanted. Their addresses are not given to other networks.
 	Retained []network.Network
-	// LeftOut are the Names of the networks that are left out, because they have an Error.
-	LeftOut []string
 }
 
 // Network returns what the network of s gets, and its problems.
