@@ -19,7 +19,7 @@ func TestReconcilerRemembers(t *testing.T) {
 		}
 		return out
 	}
-	g.Expect(fields(Reconciler{})).To(ConsistOf("intervals", "writes", "observed", "memory", "environment", "waves", "applied", "slow"))
+	g.Expect(fields(Reconciler{})).To(ConsistOf("intervals", "writes", "observed", "memory", "environment", "waves", "applied", "slots"))
 	g.Expect(fields(memory{})).To(ConsistOf("mu", "all"))
 	g.Expect(fields(remembered{})).To(ConsistOf("reported", "failing", "loss"))
 }

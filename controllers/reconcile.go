@@ -79,8 +79,8 @@ type Reconciler struct {
 	// waves says how far the update to this release is among all hosted clusters. It outlives a pass, because no
 	// object shows how long it has been the turn of a cluster that does not begin.
 	waves updates
-	// slow are the clusters whose requests take too long. It decides when a pass begins, and not what the pass does.
-	slow slowClusters
+	// slots knows the clusters with quick passes. It decides when a pass begins, and not what the pass does.
+	slots slots
 	// environment is what all hosted clusters share, as it was read last.
 	environment environment.Store
 }
@@ -91,27 +91,33 @@ func (r *Reconciler) own() own.Store {
 
 // Reconcile applies the request of one hosted cluster. It returns only errors of the API server, which are retried.
 // What a user can fix is in the condition.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
-	leave, ok := r.slow.enter(req.NamespacedName, r.Now())
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	leave, ok := r.slots.enter(req.NamespacedName, r.Now())
 	if !ok {
-		return ctrl.Result{RequeueAfter: whileSlow}, nil
+		return ctrl.Result{RequeueAfter: whileUnproven}, nil
 	}
 	var deciding time.Duration
+	var err error
 	defer func() { leave(err, deciding, r.Now()) }()
-	return r.pass(ctx, req, &deciding)
+	var result ctrl.Result
+	if result, err = r.pass(ctx, req, &deciding); errors.Is(err, gather.ErrGone) {
+		r.Metrics.ForgetCluster(req.NamespacedName)
+		r.memory.forget(req.NamespacedName)
+		r.applied.Forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	return result, err
 }
 
-// pass reconciles one hosted cluster, and sets deciding to the duration of the decision.
+// pass reconciles one hosted cluster, and sets deciding to the duration of the decision. Its error is gather.ErrGone if
+// there is nothing to reconcile.
 func (r *Reconciler) pass(ctx context.Context, req ctrl.Request, deciding *time.Duration) (ctrl.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, passWithin)
 	defer cancel()
 	last := r.memory.of(req.NamespacedName)
 	w, err := r.reader().World(limited, req.NamespacedName, gather.Before{Turn: r.waves.turn(req.NamespacedName), Loss: last.loss, Last: last.reported})
 	if errors.Is(err, gather.ErrGone) {
-		r.Metrics.ForgetCluster(req.NamespacedName)
-		r.memory.forget(req.NamespacedName)
-		r.applied.Forget(req.NamespacedName)
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, err
 	}
 	r.memory.read(req.NamespacedName, w.PreviousReport)
 	if err != nil {

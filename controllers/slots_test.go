@@ -13,54 +13,55 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cldmnky/oooi/controllers/gather"
 )
 
-// TestSlowClusters: clusters whose requests time out, or that take long to decide, never have all workers, and are free
-// again after a pass in time.
-func TestSlowClusters(t *testing.T) {
-	g := NewWithT(t)
-	s, late := &slowClusters{}, fmt.Errorf("applying: %w", context.DeadlineExceeded)
+// TestWorkers: clusters that are new, and clusters with a slow last pass, never have all workers. A slow pass timed out,
+// failed late, or took long to decide.
+func TestWorkers(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	key := func(i int) types.NamespacedName { return types.NamespacedName{Name: fmt.Sprint(i)} }
-	pass := func(i int, err error) {
-		leave, ok := s.enter(key(i), now)
-		g.Expect(ok).To(BeTrue())
-		leave(err, 0, now)
-	}
-	var running []func(error, time.Duration, time.Time)
-	for i := range workers {
-		pass(i, late)
-	}
-	for i := range workers {
-		leave, ok := s.enter(key(i), now)
-		if ok {
-			running = append(running, leave)
-		}
-		g.Expect(ok).To(Equal(i < slowWorkers), "%d", i)
-	}
-	pass(workers, nil)
-	running[0](nil, slowAfter, now.Add(time.Hour))
-	running[1](errors.New("refused"), 0, now.Add(slowAfter))
-	running[2](errors.New("refused"), 0, now.Add(slowAfter+1))
-	for range 3 {
-		_, ok := s.enter(key(0), now)
-		g.Expect(ok).To(BeTrue(), "it is slow no more")
-		_, ok = s.enter(key(1), now)
-		g.Expect(ok).To(BeTrue(), "an answer in time, whatever it says")
-		_, ok = s.enter(key(2), now)
-		g.Expect(ok).To(BeTrue(), "there is a place")
-	}
-	_, ok := s.enter(key(2), now)
-	g.Expect(ok).To(BeFalse())
-
-	s = &slowClusters{}
-	for i := range workers {
-		leave, _ := s.enter(key(i), now)
-		leave(nil, slowAfter+1, now.Add(slowAfter+1))
-	}
-	for i := range workers {
-		_, ok := s.enter(key(i), now)
-		g.Expect(ok).To(Equal(i < slowWorkers), "%d took long to decide", i)
+	late := fmt.Errorf("applying: %w", context.DeadlineExceeded)
+	for _, row := range []struct {
+		name     string
+		err      error // of the pass
+		deciding time.Duration
+		lasts    time.Duration
+		proven   bool
+	}{
+		{name: "in time", lasts: time.Hour, proven: true},
+		{name: "decided in time", deciding: slowAfter, proven: true},
+		{name: "refused in time", err: errors.New("refused"), lasts: slowAfter, proven: true},
+		{name: "refused late", err: errors.New("refused"), lasts: slowAfter + 1},
+		{name: "timed out", err: late},
+		{name: "decided late", deciding: slowAfter + 1},
+		{name: "gone", err: gather.ErrGone},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := &slots{}
+			key := func(i int) types.NamespacedName { return types.NamespacedName{Name: fmt.Sprint(i)} }
+			begin := func(i int) (func(error, time.Duration, time.Time), bool) { return s.enter(key(i), now) }
+			leave, ok := begin(0)
+			g.Expect(ok).To(BeTrue())
+			leave(nil, 0, now)
+			for range 2 { // what counts is the last pass
+				leave, ok = begin(0)
+				g.Expect(ok).To(BeTrue())
+				leave(row.err, row.deciding, now.Add(row.lasts))
+			}
+			var running []func(error, time.Duration, time.Time)
+			for i := range workers {
+				leave, ok := begin(i + 1)
+				g.Expect(ok).To(Equal(i < unprovenWorkers), "new cluster %d", i)
+				running = append(running, leave)
+			}
+			_, ok = begin(0)
+			g.Expect(ok).To(Equal(row.proven))
+			running[0](nil, 0, now)
+			_, ok = begin(0)
+			g.Expect(ok).To(BeTrue(), "a new cluster has left")
+		})
 	}
 }
 
@@ -129,7 +130,7 @@ func testHangingWrites(t *testing.T, s *apiServer) {
 	for _, h := range bad {
 		g.Eventually(h.says(t)).Should(And(HavePrefix("NotApplied"), ContainSubstring("did not answer within 5s")))
 	}
-	g.Eventually(writes.since).WithPolling(10*time.Second).Should(BeNumerically("<=", slowWorkers), "the first passes have ended, and all are known to be slow")
+	g.Eventually(writes.since).WithPolling(10*time.Second).Should(BeNumerically("<=", unprovenWorkers), "the first passes have ended, and all are known to be slow")
 	for i := range 3 {
 		value := fmt.Sprintf("rubbish%d", i)
 		good.annotate(t, "cidr", value)
