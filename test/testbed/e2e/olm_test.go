@@ -72,7 +72,7 @@ func testOLM(t *testing.T, s *stage) {
 		{name: "upgraded by OLM", planned: true, cuts: 1, onLongest: true, do: o.upgrade},
 		{name: "uninstalled by OLM", planned: true, cuts: 1, do: o.uninstall},
 	} {
-		if !t.Run(f.name, func(t *testing.T) { table.add(f.name, once(t, s, f)) }) {
+		if !t.Run(f.name, func(t *testing.T) { table.add(f.name, judged(t, s, f)) }) {
 			return
 		}
 	}
@@ -96,23 +96,6 @@ func testNothingLeft(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	NewWithT(t).Eventually(func() ([]string, error) { return clusterScoped(t.Context(), c) }).WithPolling(time.Second).
 		Should(ConsistOf("Operator/oooi."+Namespace), "only the record that the Operator Lifecycle Manager itself keeps")
-}
-
-// once measures what can't be repeated, while another hosted cluster starts. So its yardstick is the worst of the quiet
-// rows, and of what a client notices meanwhile that uses no edge: the hosted API server is slow, too.
-func once(t *testing.T, s *stage, f fault) measure.Row {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	direct := measure.Start(ctx, measure.Options{Dial: s.direct, API: s.api})
-	row := testFault(t, s, f).Row()
-	cancel()
-	without := direct.Wait()
-	t.Logf("without an edge: %+v", without.TLS)
-	NewWithT(t).Expect(without.Failures()).To(BeNumerically("<", without.TLS.Asked/2), "the hosted API server does not serve")
-	noise := s.quiet.Worse(measure.Row{TLS: without.Row().TLS})
-	NewWithT(t).Expect(measure.Judge(noise, row, f.bounds())).To(BeEmpty(), "compared with the worst quiet row and a client without an edge, %+v", noise)
-	return row
 }
 
 // newcomer is a hosted cluster that is not opted in yet.
