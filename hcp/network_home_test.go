@@ -64,6 +64,38 @@ func TestRunningNetworkKeepsItsCIDR(t *testing.T) {
 	}
 }
 
+// TestCreationTimesMoveNoCIDR: a network with a CIDR of its own does not get the one of the HostedCluster, if another network needs
+// it. After a backup is restored, nothing but the objects of users says which network had it.
+func TestCreationTimesMoveNoCIDR(t *testing.T) {
+	const first, second = "192.168.100.0/24", "192.168.200.0/24"
+	for name, set := range map[string]func(o *hcp.Objects, added int){
+		"the NetworkAttachmentDefinition has it": func(o *hcp.Objects, _ int) {
+			o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = second
+		},
+		"the HostedCluster has it for the NodePool": func(o *hcp.Objects, i int) { annotate(o, "cidr."+o.NodePools[i].Name, second) },
+		"the NodePool has it": func(o *hcp.Objects, i int) {
+			o.NodePools[i].Annotations = map[string]string{settings.Prefix + "cidr": second}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			o.VMs = nil
+			addNodePool(&o, "alpha", "200")
+			o = deepCopy(o)
+			set(&o, 1)
+			before, problems, ok := planned(o, network.Plan{})
+			g.Expect(ok).To(BeTrue(), "%v", problems)
+			g.Expect(cidrs(before)).To(Equal([]string{first, second}))
+			for _, age := range []time.Duration{0, -time.Hour} {
+				o.NodePools[1].CreationTimestamp = metav1.NewTime(o.NodePools[0].CreationTimestamp.Add(age))
+				restored, problems, _ := planned(o, network.Plan{})
+				g.Expect(restored).To(Equal(before), "%s: %v", age, problems)
+				g.Expect(hints(problems)).To(BeEmpty())
+			}
+		})
+	}
+}
+
 // cidrs returns the CIDR of each network of p.
 func cidrs(p network.Plan) []string {
 	var out []string

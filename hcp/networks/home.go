@@ -21,9 +21,10 @@ import (
 // the first of these that exists:
 //
 //  1. the network that runs with the CIDR of the HostedCluster
-//  2. the network of the oldest NodePool, of those that do not run with the CIDR of their
+//  2. the network of the oldest NodePool, of those without a CIDR of their own: a restore gives all NodePools one age
+//  3. the network of the oldest NodePool, of those that do not run with the CIDR of their
 //     NetworkAttachmentDefinition
-//  3. the network of the oldest NodePool, which keeps its own
+//  4. the network of the oldest NodePool, which keeps its own
 func homeNetwork(all []merged, primary []int, o indexed, base settings.Values, last network.Plan) (home int, keepsOwn bool) {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if len(primary) == 0 {
@@ -46,13 +47,16 @@ func homeNetwork(all []merged, primary []int, o indexed, base settings.Values, l
 			return i, false
 		}
 	}
-	for _, i := range primary {
+	for _, i := range slices.Concat(network.Without(primary, func(i int) bool { return all[i].hasCIDR() }), primary) {
 		if !runsWithOwn(i) {
 			return i, false
 		}
 	}
 	return primary[0], true
 }
+
+// hasCIDR reports whether s has a CIDR without the one of the HostedCluster.
+func (s merged) hasCIDR() bool { return s.CIDR.IsValid() || s.ofNAD.CIDR.IsValid() }
 
 // nadValues returns the values of a's NAD and their problems, if o has the NAD.
 func nadValues(o indexed, a network.Attachment) (settings.Values, problem.Problems) {
@@ -81,7 +85,7 @@ func cidrByName(o indexed, all []merged, home int, base settings.Values) problem
 	}
 	at := map[network.Attachment]bool{}
 	for _, x := range all {
-		at[x.Attachment] = true
+		at[x.Attachment] = x.hasCIDR() == all[home].hasCIDR()
 	}
 	bootsFrom := func(np hyperv1.NodePool) network.Attachment {
 		from, _ := bootNetwork(o.HostedCluster, np)

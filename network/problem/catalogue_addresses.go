@@ -21,7 +21,7 @@ var (
 		Fix:    "Set {where}."})
 	NetworkCIDRByName = declare("NetworkCIDRByName", Entry{Reason: CIDRMissing, Severity: SeverityInfo,
 		What:   "CIDR {cidr} of the HostedCluster applies to network {network}, because NodePool {nodePool} comes before {otherNodePool} by its name.",
-		Effect: "The network of the oldest NodePool gets that CIDR, but the creation times do not show which NodePool is older.",
+		Effect: "Of several networks without another CIDR, that of the oldest NodePool gets it, but the creation times do not show which one is older.",
 		Fix:    "To choose the network, set annotation {keys} on the HostedCluster."})
 	EdgeAddressCount = declare("EdgeAddressCount", Entry{Reason: AnnotationInvalid, Severity: SeverityError,
 		What:   "Annotation edge-addresses has {count} addresses, but network {network} needs four.",

@@ -37,7 +37,7 @@ const annotationsRules = `
 | set on | applies to |
 | --- | --- |
 | NodePool | the first network that the NodePool lists. The value overrides the value of the HostedCluster |
-| HostedCluster: ~cidr~ | the network that VMs of the oldest NodePool boot from. Without ~cidr~, that network gets the first IPv4 entry of ~spec.networking.machineNetwork~ |
+| HostedCluster: ~cidr~ | the network that VMs boot from and that has no other CIDR. Of several, the network of the oldest NodePool. Without ~cidr~, that network gets the first IPv4 entry of ~spec.networking.machineNetwork~ |
 | HostedCluster: PLACED | the network whose CIDR contains the addresses |
 | HostedCluster: ~client-networks~ | each network with a gateway that VMs boot from |
 | NetworkAttachmentDefinition | its network, if neither the HostedCluster nor a NodePool has a value. Exception: ~services~ of a NetworkAttachmentDefinition overrides the value of the HostedCluster |
