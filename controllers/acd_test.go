@@ -119,7 +119,7 @@ func TestRestoredEdges(t *testing.T) {
 	}
 	restored(1)
 	g.Expect(deploys(about())).To(Equal(edges), "the other edge would answer")
-	g.Expect(invalid().Restored).To(BeEmpty())
+	g.Expect(invalid().Removed).To(BeEmpty())
 	g.Expect(about().Disruptions).To(BeEmpty())
 	restored(2)
 	var announced []decide.Disruption
@@ -128,13 +128,13 @@ func TestRestoredEdges(t *testing.T) {
 	}
 	g.Expect(deploys(about())).To(Equal(map[string]int{wire.NameACD: len(plan.Networks)}))
 	g.Expect(about().Disruptions).To(ConsistOf(announced))
-	g.Expect(invalid().Restored).To(HaveLen(len(w.Edges)))
+	g.Expect(invalid().Removed).To(HaveLen(len(w.Edges)))
 	g.Expect(invalid().Disruptions).To(ConsistOf(announced))
 	w.HostedCluster.Spec.PausedUntil = new(string)
 	*w.HostedCluster.Spec.PausedUntil = "true"
 	paused := about()
 	g.Expect(paused.Action).To(Equal(decide.Keep))
-	g.Expect(paused.Restored).To(BeEmpty())
+	g.Expect(paused.Removed).To(BeEmpty())
 	g.Expect(paused.Desired).To(BeEmpty())
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/rollout"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/settings"
 	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
@@ -91,21 +92,29 @@ func TestNodesInMaintenance(t *testing.T) {
 				held.SetGroupVersionKind(own.BudgetKind)
 				w.Owned = append(w.Owned, held)
 			}
-			d := decide.About(w, testOptions.Release, testNow)
-			var causes []problem.Cause
-			for _, p := range decide.EdgeProblems(d, w.Edges, w.EdgeReports) {
-				if p.Cause != problem.EdgePodNotReady {
-					causes = append(causes, p.Cause)
+			refused := w
+			refused.HostedCluster = w.HostedCluster.DeepCopy()
+			refused.HostedCluster.Annotations[settings.Prefix+"cidr"] = "rubbish"
+			d, kept := decide.About(w, testOptions.Release, testNow), decide.About(refused, testOptions.Release, testNow)
+			for _, d := range []decide.Decision{d, kept} {
+				var causes []problem.Cause
+				for _, p := range decide.EdgeProblems(d, w.Edges, w.EdgeReports) {
+					if p.Cause != problem.EdgePodNotReady {
+						causes = append(causes, p.Cause)
+					}
+					if p.Cause == problem.EdgeAwaitsNode {
+						g.Expect(message(p)).To(ContainSubstring("Its node a is cordoned"))
+					}
 				}
-				if p.Cause == problem.EdgeAwaitsNode {
-					g.Expect(message(p)).To(ContainSubstring("Its node a is cordoned"))
+				if c.cause == "" {
+					g.Expect(causes).To(BeEmpty())
+				} else {
+					g.Expect(causes).To(Equal([]problem.Cause{c.cause}))
 				}
 			}
-			if c.cause == "" {
-				g.Expect(causes).To(BeEmpty())
-			} else {
-				g.Expect(causes).To(Equal([]problem.Cause{c.cause}))
-			}
+			g.Expect(kept.Action).To(Equal(decide.Leave))
+			g.Expect(len(kept.Removed) > 0).To(Equal(c.stored > 0 && !c.waits), "a budget ends, despite an Error")
+			g.Expect(store(&refused, kept)["clusters.vlan100"]).To(Equal(c.waits), "the budget, despite an Error")
 			g.Expect(store(&w, d)["clusters.vlan100"]).To(Equal(c.waits), "the budget")
 			r := reportOf(t, w, d, apply.Outcome{Edges: w.Edges})
 			g.Expect(r.Condition.Status).To(Equal(metav1.ConditionTrue), "VMs are served")

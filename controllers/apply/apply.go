@@ -74,7 +74,7 @@ func (r Writer) Apply(ctx context.Context, w gather.World, d decide.Decision) (O
 	return Outcome{Edges: w.Edges, Again: d.Again}, nil
 }
 
-// restrict writes the objects that restrict the edges of the plan in force, and removes restored edges.
+// restrict writes the objects that restrict or protect the edges of the plan in force, and removes those that d removes.
 func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision) error {
 	if w.Binding == nil && len(w.Owned) > 0 && w.HasControlPlane() {
 		if _, err := r.Write(ctx, own.Binding(w.ControlPlane, r.Account)); err != nil {
@@ -92,7 +92,7 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 	}
 	done := map[own.Key]bool{}
 	defer r.announceDisruptions(w, d, done)
-	return r.removeAll(ctx, d, d.Restored, done)
+	return r.removeAll(ctx, d, d.Removed, done)
 }
 
 // removeAll prunes objects, logs each deletion, and adds it to done.

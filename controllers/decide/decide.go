@@ -28,7 +28,8 @@ const (
 	// Ignore: nothing is written (the cluster is being deleted).
 	Ignore Action = iota
 	// Leave: existing objects stay as they are, and the condition says why. Destinations that edges may no longer dial
-	// for VMs are removed from the plan in force nevertheless. Edges that a backup tool restored are removed, too.
+	// for VMs are removed from the plan in force nevertheless. Edges that a backup tool restored are removed, too, and
+	// PodDisruptionBudgets still follow the edges.
 	Leave
 	// Keep: the plan in force and all objects stay as they are, although the cluster is paused or no longer opts in.
 	// The condition describes what is served.
@@ -47,13 +48,13 @@ type Decision struct {
 	Action   Action
 	Plan     network.Plan
 	Problems problem.Problems
-	// Desired are the objects to apply, in this order. With action Leave, they restrict the running edges. With
+	// Desired are the objects to apply, in this order. With action Leave, they restrict or protect the running edges. With
 	// action Keep, they are the plan in force with the deadline of its removal. With actions Ignore and Remove there
 	// are none.
 	Desired []*unstructured.Unstructured
-	// Restored are edges that a backup tool restored and that are removed with action Leave.
-	Restored []metav1.PartialObjectMetadata
-	// Rollouts say what to do with the edges of each network.
+	// Removed are the objects that action Leave removes: edges that a backup tool restored, and PodDisruptionBudgets.
+	Removed []metav1.PartialObjectMetadata
+	// Rollouts say what to do with the edges of each network. With action Leave, only their budgets are applied.
 	Rollouts []Rolled
 	// Leading says what to do with load balancers after Desired is applied.
 	Leading Leading
@@ -97,10 +98,14 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 		// Edges keep serving the plan in force.
 		d.Problems = slices.Concat(d.Problems, w.problemsInForce(release, now))
 		if w.HasControlPlane() {
-			d.Desired = w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions))
+			d.Rollouts = w.roll(w.Last, release, now)
+			budgets, ended := w.budgets(d.Rollouts)
+			d.Desired = append(w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions)), budgets...)
 			d.Leading = w.leads(w.Last).kept()
-			d.Restored = w.restoredEdges()
-			d.Disruptions = restoredRemoved(d.Restored)
+			restored := w.restoredEdges()
+			d.Removed = append(restored, ended...)
+			d.Disruptions = restoredRemoved(restored)
+			d.Again = w.resync(d, now)
 		}
 		return d
 	}

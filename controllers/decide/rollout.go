@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/cldmnky/oooi/controllers/desired"
@@ -173,6 +174,22 @@ func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Un
 		out = append(out, u)
 	}
 	return out
+}
+
+// budgets returns the PodDisruptionBudgets of the plan in force, whose first rollouts are all, and those that end.
+func (w view) budgets(all []Rolled) (wanted []*unstructured.Unstructured, ended []metav1.PartialObjectMetadata) {
+	for i, n := range w.Last.Networks {
+		if r := all[i]; r.Budget {
+			wanted = append(wanted, own.Object(w.ControlPlane, desired.Budget(n, w.Last.Cluster.ControlPlaneNamespace, r.Decision)))
+			continue
+		}
+		for _, o := range w.Owned {
+			if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
+				ended = append(ended, o)
+			}
+		}
+	}
+	return wanted, ended
 }
 
 // Steps returns the steps of all networks.
