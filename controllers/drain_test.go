@@ -135,11 +135,13 @@ func TestNodesThatAreUpdated(t *testing.T) {
 		node corev1.Node
 		want bool
 	}{
-		"a node":          {worker("a", false), false},
-		"a cordoned node": {worker("a", true), true},
-		"a current node":  {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-1", "Done")}}, false},
-		"an update began": {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-2", "Done")}}, true},
-		"it reboots":      {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-1", "Rebooting")}}, true},
+		"a node":            {worker("a", false), false},
+		"a cordoned node":   {worker("a", true), true},
+		"a current node":    {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-1", "Done")}}, false},
+		"an update began":   {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-2", "Done")}}, true},
+		"it reboots":        {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-1", "Rebooting")}}, true},
+		"its update failed": {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-2", "Degraded")}}, false},
+		"it cannot update":  {corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: mco("rendered-1", "rendered-2", "Unreconcilable")}}, false},
 	} {
 		o, err := watch.Stripped(&c.node)
 		if err != nil || o.(*corev1.Node).Spec.Unschedulable != c.want {

@@ -135,14 +135,16 @@ const (
 	machineConfigState   = "machineconfiguration.openshift.io/state"
 )
 
-// InMaintenance reports whether n is cordoned, or the Machine Config Operator updates it.
+// InMaintenance reports whether n is cordoned, or the Machine Config Operator updates it. A node whose update failed still runs
+// pods, perhaps for weeks.
 func InMaintenance(n *corev1.Node) bool {
 	switch n.Annotations[machineConfigState] {
-	case "", "Done", "Degraded": // A degraded node still runs pods, perhaps for weeks.
-	default:
-		return true
+	case "Degraded", "Unreconcilable":
+		return n.Spec.Unschedulable
+	case "", "Done":
+		return n.Spec.Unschedulable || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
 	}
-	return n.Spec.Unschedulable || n.Annotations[machineConfigDesired] != n.Annotations[machineConfigCurrent]
+	return true
 }
 
 // ovnSubnets returns the pod subnets in the value of nodeSubnetsAnnotation, none if it is invalid.

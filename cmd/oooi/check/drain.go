@@ -163,7 +163,7 @@ func drainChecks(f drainFacts, nodes []string) (out []checked) {
 }
 
 func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []string) problem.Problems {
-	var here, stay []string
+	var here, on, stay []string
 	readyHere, readyElsewhere := 0, 0
 	of := labels.SelectorFromSet(wire.EdgesOf(n))
 	for _, e := range f.edges {
@@ -172,7 +172,7 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 		case !of.Matches(labels.Set(e.labels)):
 			continue
 		case drained:
-			here = append(here, e.labels[wire.LabelEdge])
+			here, on = append(here, e.labels[wire.LabelEdge]), append(on, e.node)
 		default:
 			stay = append(stay, e.node)
 		}
@@ -189,8 +189,9 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	spare, lack := f.spareNodes(n, places, append(stay, nodes...))
 	args := problem.Args{"edges": {"edge " + strings.Join(here, " and edge ")}, "why": {lack}, "nodes": {cmp.Or(placement.FirstOf(spare), "none")}}
 	i := slices.IndexFunc(f.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.Name == wire.BudgetName(n) })
-	// If all edges are on these nodes, the budget ends after ten minutes.
-	unprotected := readyElsewhere == 0 && (i < 0 || readyHere == 0 || len(here) == len(n.Edges) && len(spare) == 0)
+	// While one edge waits for its node, the budget protects the other one for hours, unless both ran on that node.
+	together := len(here) > 1 && len(slices.Compact(on)) == 1
+	unprotected := readyElsewhere == 0 && (i < 0 || readyHere == 0 || together && len(spare) == 0)
 	switch {
 	case unprotected && len(spare) > 0:
 		return found(problem.DrainStopsNetwork, args).NotBlocking()
