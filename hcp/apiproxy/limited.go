@@ -16,6 +16,9 @@ const (
 	// requestCost is the cost of a request without its headers, in bytes. A request with an incomplete body needs 20 KiB,
 	// and a request that waits for the API server twice as much.
 	requestCost = 32 << 10
+	// parsedCost is the cost of each byte that is parsed before the API server knows the caller, in bytes. A label selector
+	// needs the most. The first parsedFree bytes cost nothing more, so usual requests do not.
+	parsedCost, parsedFree = 512, 1 << 10
 	// LargestHeader limits a request's headers, which contain the caller's token, in bytes.
 	LargestHeader = 64 << 10
 	// openConnections is the largest number of open connections of a server.
@@ -60,5 +63,11 @@ func costOf(r *http.Request) int64 {
 			n += len(name) + len(v)
 		}
 	}
-	return int64(n)
+	parsed := len(r.URL.RawQuery)
+	for _, name := range []string{"Accept", "Content-Type"} {
+		for _, v := range r.Header.Values(name) {
+			parsed += len(v)
+		}
+	}
+	return int64(n + parsedCost*max(0, parsed-parsedFree))
 }

@@ -128,14 +128,9 @@ func (r *Rules) labelSelector(text string, _ Target) string {
 	return string(d.write(nil))
 }
 
-// longestSelector limits label selectors that are renamed, in bytes. The URL of a request to the proxy cannot contain a longer
-// one, but the status of a Scale can.
-const longestSelector = 64 << 10
-
-// keysOf returns edits that rename the keys in text, a label selector. If text is not a label selector, it returns none. If
-// text is longer than longestSelector, it also returns none, because a parsed selector needs 150 times its size.
+// keysOf returns edits that rename the keys in text, a label selector. If text is not a label selector, it returns none.
 func (r *Rules) keysOf(text string) (edits []edit) {
-	if len(text) > longestSelector || !r.HasWord([]byte(text)) {
+	if !r.HasWord([]byte(text)) {
 		return nil
 	}
 	if _, err := labels.ParseToRequirements(text); err != nil {

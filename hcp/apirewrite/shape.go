@@ -174,9 +174,15 @@ func (d *doc) alone(name []byte, m int, kind byte) {
 	}
 }
 
-// selector renames the keys in string m, a label selector, as in the status of a Scale.
+// longestSelector limits label selectors of bodies that are renamed, in bytes: a parsed selector needs 400 times its size.
+const longestSelector = 4 << 10
+
+// selector renames the keys in string m, a label selector, as in the status of a Scale. A long one stays as it is.
 func (d *doc) selector(m int) {
 	text := d.text(m)
+	if len(text) > longestSelector {
+		return
+	}
 	if edits := d.r.keysOf(string(text)); len(edits) > 0 {
 		start, end := d.within(m)
 		d.nest(start, end, &doc{src: text, edits: edits})
