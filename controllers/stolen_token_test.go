@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -69,7 +70,7 @@ func testStolenToken(t *testing.T, s *apiServer, _ *Reconciler) {
 	s.awaitRights(t, "kube-system")
 	for name, test := range map[string]func(*testing.T, thief, hosted){
 		"Elsewhere": testThiefElsewhere, "Bindings": testThiefBinds, "EdgeRights": testThiefWidens, "Pods": testThiefsPods, "Deployments": testThiefsDeployments, "ForeignObjects": testThiefTakesForeign, "Labels": testThiefLabels,
-		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "DNS": testThiefOffersDNS, "Access": testThiefOpens, "LoadBalancers": testThiefLeads, "OwnNamespace": testThiefAtHome,
+		"Selectors": testThiefSelects, "NADs": testThiefsNADs, "Status": testThiefWritesStatus, "DNS": testThiefOffersDNS, "Access": testThiefOpens, "Events": testThiefsEvents, "LoadBalancers": testThiefLeads, "OwnNamespace": testThiefAtHome,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, attacker, h) })
 	}
@@ -213,6 +214,8 @@ func testThiefLabels(t *testing.T, s thief, h hosted) {
 			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
 		}),
 		"the namespace never ends": patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/never"} }),
+		"a pod never ends":         patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Template.Finalizers = []string{"example.com/never"} }),
+		"a pod ends in years":      patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(2e9)) }),
 	} {
 		g.Expect(err).To(refusedByPolicy(), what)
 	}
@@ -232,6 +235,34 @@ func testThiefLabels(t *testing.T, s thief, h hosted) {
 	defer func() { g.Expect(s.admin.Patch(t.Context(), before, client.MergeFrom(others))).To(Succeed()) }()
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Annotations[wire.AnnotationTemplate] = "x" })).To(Succeed())
 	g.Expect(patch(t, s, h.ns, h.edge(), &appsv1.Deployment{}, func(d *appsv1.Deployment) { d.Spec.Template.Labels["cost-center"] = "z" })).To(refusedByPolicy())
+}
+
+// testThiefsEvents keeps a namespace that is no hosted cluster's from ending, or changes what other clients reported.
+func testThiefsEvents(t *testing.T, s thief, _ hosted) {
+	g := NewWithT(t)
+	event := func(name, from string) *eventsv1.Event {
+		return &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, EventTime: metav1.NowMicro(), ReportingController: from,
+			ReportingInstance: "x", Action: "x", Reason: "x", Type: corev1.EventTypeNormal}
+	}
+	ours, others := event("ours", "oooi"), event("others", "kubelet")
+	for _, e := range []*eventsv1.Event{ours, others} {
+		g.Expect(s.admin.Create(t.Context(), e)).To(Succeed())
+		t.Cleanup(func() { g.Expect(s.admin.Delete(context.WithoutCancel(t.Context()), e)).To(Succeed()) })
+	}
+	never := func(e *eventsv1.Event) { e.Finalizers = []string{"example.com/never"} }
+	again := func(e *eventsv1.Event) {
+		e.Series = &eventsv1.EventSeries{Count: 2, LastObservedTime: metav1.NowMicro()}
+	}
+	g.Expect(s.c.Create(t.Context(), event("new", "oooi"), client.DryRunAll)).To(Succeed())
+	g.Expect(patch(t, s, "default", "ours", &eventsv1.Event{}, again)).To(Succeed())
+	e := event("new", "oooi")
+	never(e)
+	g.Expect(s.c.Create(t.Context(), e, client.DryRunAll)).To(refusedByPolicy())
+	g.Expect(patch(t, s, "default", "ours", &eventsv1.Event{}, never)).To(refusedByPolicy())
+	g.Expect(patch(t, s, "default", "others", &eventsv1.Event{}, again)).To(refusedByPolicy())
+	e = event("new", "oooi")
+	e.Labels = map[string]string{"a": "b"}
+	g.Expect(s.c.Create(t.Context(), e, client.DryRunAll)).To(refusedByPolicy())
 }
 
 // testThiefSelects makes policies and budgets that concern etcd.
