@@ -39,6 +39,7 @@ func faultsOfOperator() map[string]fault {
 		"an endpoint never comes":   {is: world{ready: "0", problem("WaitingForEndpoint", "Waiting"): "1"}, fires: "OooiNetworkNotReady", labels: cluster()},
 		"no registry is reachable":  {is: world{ready: "0", problem("ImagesUnreachable", "Warning"): "1"}, fires: "OooiNetworkNotReady", labels: cluster()},
 		"a new cluster is paused":   {is: world{ready: "0", problem("Paused", "Waiting"): "1"}},
+		"a cluster stays paused":    {is: world{problem("Paused", "Info"): "1"}, fires: "OooiPaused", labels: cluster()},
 		"a condition is refused":    {is: world{written: "0"}, fires: "OooiConditionNotWritten", labels: cluster()},
 		"a release fails":           {is: world{failed: "1", wave: "1"}, fires: "OooiUpdateFailed", labels: labels{"state": "failed"}},
 		"an update is under way":    {is: world{wave: "2"}},
