@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,7 +19,10 @@ import (
 
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/lease"
+	"github.com/cldmnky/oooi/test/testbed/worker"
+	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
 // dayVariable says for how long events happen: `make soak`. Without it, each happens once.
@@ -32,6 +36,7 @@ func events() []fault {
 		fault{name: "operator restarted", planned: true, do: restartOperator},
 		fault{name: "API server away", planned: true, do: takeAPIServer},
 		fault{name: "a machine boots", planned: true, do: bootMachine},
+		fault{name: "a NodePool comes and goes", planned: true, do: changeNodePools},
 	)
 }
 
@@ -130,5 +135,31 @@ func bootMachine(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(s.network.DHCP.Range.Contains(c.Address)).To(BeTrue(), "%s", c.Address)
 	g.Expect(c.Address).NotTo(BeElementOf([]netip.Addr{s.worker.Lease.Address.Addr(), s.client.Address}))
+	quiet(t, m, 2*time.Second)
+}
+
+// changeNodePools adds a NodePool, whose VM becomes a node, and deletes it: as an autoscaler does, or an upgrade that replaces nodes.
+func changeNodePools(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
+	g := NewWithT(t)
+	const pool = "spare"
+	a := s.network.Attachment
+	g.Expect(s.hypershift.CreateNodePool(t.Context(), s.hosted.Name, pool, a.Namespace+"/"+a.Name, 1)).To(Succeed())
+	o, err := worker.New(t.Context(), s.cluster, s.hypershift, s.hosted.Name, worker.Print(t.Output()))
+	g.Expect(err).NotTo(HaveOccurred())
+	var vms []worker.VM
+	there := func() (int, error) {
+		all, _, err := worker.VMs(t.Context(), o.Management, s.hosted.Namespace())
+		vms = slices.DeleteFunc(all, func(vm worker.VM) bool { return vm.Name == s.worker.VM.Name })
+		return len(vms), err
+	}
+	g.Eventually(there).WithPolling(time.Second).Should(Equal(1))
+	node, err := worker.Boot(t.Context(), o, vms[0])
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.network.DHCP.Range.Contains(node.Lease.Address.Addr())).To(BeTrue())
+	g.Expect(node.Lease.Address.Addr()).NotTo(BeElementOf([]netip.Addr{s.worker.Lease.Address.Addr(), s.client.Address}))
+	_, err = s.cluster.Kubectl(t.Context(), "-n", hypershift.Namespace, "delete", "nodepool", pool, "--timeout="+await.Patience.String())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(there).WithPolling(time.Second).Should(Equal(0))
+	g.Expect(machine.SwitchOff(t.Context(), node.Machine.Name, node.Machine.Dir)).To(Succeed())
 	quiet(t, m, 2*time.Second)
 }
