@@ -135,7 +135,7 @@ func (p planner) plan(m member) Planned {
 		}
 	}
 	request, observed := hcp.Translate(m.Objects, m.last)
-	observed.Problems = slices.Concat(facts, observed.Problems)
+	observed.Problems = slices.Concat(facts, observed.Problems, hcp.NotStarted(m.Objects, time.Now()))
 	derived := derive.Decision{Problems: problem.Problems{problem.New(problem.ClusterDeleting, problem.Subject{}, nil)}}
 	if !m.deleting() {
 		derived = derive.Derive(request, observed, m.last, others).With(hcp.PauseProblems(m.HostedCluster, len(m.last.Networks) > 0, time.Now())...)
