@@ -247,6 +247,9 @@ var comesMovesOrGoes = predicate.Funcs{
 func vmFields(o client.Object) (out lenient.VirtualMachineInstance) {
 	if vm, ok := o.(*lenient.VirtualMachineInstance); ok {
 		out.Spec, out.Status, out.Unreadable = vm.Spec, vm.Status, vm.Unreadable
+		if !vm.Finished() {
+			out.Status.Phase = "" // A VM that starts need not wake its cluster.
+		}
 	}
 	return out
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
 	"github.com/cldmnky/oooi/reported"
 )
@@ -164,4 +165,19 @@ func TestDeploymentsInTheCache(t *testing.T) {
 		copied.Spec.Template.Spec.Volumes[0].Name = "other"
 		g.Expect(equality.Semantic.DeepEqual(first, &d)).To(BeTrue())
 	}
+}
+
+// TestVMsThatStartWakeNoCluster: a VM that starts wakes its cluster when KubeVirt says what is wrong, and when it has an address.
+func TestVMsThatStartWakeNoCluster(t *testing.T) {
+	g := NewWithT(t)
+	vm := func(phase string, conditions ...lenient.VMCondition) *lenient.VirtualMachineInstance {
+		return &lenient.VirtualMachineInstance{Status: lenient.VMStatus{Phase: phase, Conditions: conditions}}
+	}
+	wakes := func(before, after client.Object) bool {
+		return comesMovesOrGoes.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})
+	}
+	g.Expect(wakes(vm("Pending"), vm("Scheduling"))).To(BeFalse())
+	g.Expect(wakes(vm("Scheduled"), vm(""))).To(BeFalse())
+	g.Expect(wakes(vm("Scheduling"), vm("Scheduling", lenient.VMCondition{Reason: "Unschedulable"}))).To(BeTrue())
+	g.Expect(wakes(vm("Scheduled"), vm("Failed"))).To(BeTrue())
 }

@@ -232,6 +232,7 @@ func TestNodesWithTheBridge(t *testing.T) {
 		"KubeVirt runs only where it is":          {[]change{each(func(n *corev1.Node) { delete(n.Status.Allocatable, "devices.kubevirt.io/kvm") })}, "NADBridgeOnSomeNodes Warning two, three"},
 		"KubeVirt and edges run where it is":      {[]change{edges("a"), each(func(n *corev1.Node) { delete(n.Status.Allocatable, "devices.kubevirt.io/kvm") })}, ""},
 		"the others have a taint":                 {[]change{taint("node-role.kubernetes.io/control-plane", "")}, ""},
+		"and VMs tolerate it by a patch":          {[]change{taint("gpu", ""), patching(false, `[{"op":"add","path":"/spec/template/spec/tolerations","value":[{"key":"gpu","operator":"Exists"}]}]`)}, "NADBridgeOnSomeNodes Warning two, three"},
 		"the others are for control planes":       {[]change{taint("hypershift.openshift.io/control-plane", "true")}, "NADBridgeOnSomeNodes Warning two, three"},
 		"the cache of the operator has no labels": {[]change{func(o *hcp.Objects) { o.Nodes[0].Labels = nil }, each(func(n *corev1.Node) { n.Labels = nil })}, ""},
 		"a patch changes the interfaces":          {[]change{edges("a"), patching(false, `[{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0/masquerade","value":{}}]`)}, ""},
@@ -248,8 +249,7 @@ func TestNodesWithTheBridge(t *testing.T) {
 			var got []string
 			for _, p := range causesOf(ps, problem.NADBridgeOnSomeNodes, problem.NADBridgeNotSelected, problem.VMsWithoutResource, problem.EdgesWithoutResource) {
 				nodes := slices.Clone(p.Args["nodes"])
-				slices.Sort(nodes)
-				slices.Reverse(nodes)
+				slices.SortFunc(nodes, func(a, b string) int { return strings.Compare(b, a) })
 				got = append(got, strings.TrimSpace(string(p.Cause)+" "+string(p.Level())+" "+problem.Values(nodes).String()))
 			}
 			g.Expect(strings.Join(got, "; ")).To(Equal(c.want))

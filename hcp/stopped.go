@@ -1,5 +1,5 @@
 // This file finds why HyperShift creates no control plane or no nodes: refusals of its controllers, and what users
-// paused.
+// paused. It also finds VMs that KubeVirt does not start.
 
 package hcp
 
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -233,4 +234,57 @@ func quoted(reason, message string) string {
 		return ' '
 	}, strings.ToValidUTF8(reason+": "+message, ""))
 	return strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ":")
+}
+
+const (
+	// faultLasts is how long KubeVirt reports a fault of a VM that starts, until it is a problem.
+	faultLasts = 2 * time.Minute
+	// startsWithin is how long a VM may take to start. It may wait for a disk before KubeVirt creates its pod.
+	startsWithin = 10 * time.Minute
+	// maxNotStarted is the maximum number of VMs that a problem names.
+	maxNotStarted = 5
+)
+
+// NotStarted returns a problem for each reason why VMs of o that boot from a network have not started at the time now. Of
+// VMs with one reason, KubeVirt's message is that of the first.
+func NotStarted(o Objects, now time.Time) (ps problem.Problems) {
+	late := map[string]problem.Args{}
+	for _, m := range slices.SortedFunc(slices.Values(o.VMs), func(a, b lenient.VirtualMachineInstance) int { return strings.Compare(a.Name, b.Name) }) {
+		reason, text := notStarted(m, now)
+		from, boots := networks.BootsFrom(m)
+		if text == "" || !boots || m.DeletionTimestamp != nil {
+			continue
+		}
+		args := late[reason]
+		if args == nil {
+			args = problem.Args{"namespace": {m.Namespace}, "error": {text}}
+			late[reason] = args
+		}
+		if len(args["newVMs"]) < maxNotStarted {
+			args["newVMs"] = append(args["newVMs"], m.Name)
+		}
+		if !slices.Contains(args["network"], from.String()) {
+			args["network"] = append(args["network"], from.String())
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(late)) {
+		ps = append(ps, problem.New(problem.VMsNotStarted, problem.Subject{}, late[reason]))
+	}
+	return ps
+}
+
+// notStarted returns why m has not started at the time now: a reason, and a text with the reason. Both are empty if m runs
+// or is not late.
+func notStarted(m lenient.VirtualMachineInstance, now time.Time) (reason, text string) {
+	starts, hasPod := m.Starts()
+	old := now.Sub(m.CreationTimestamp.Time) > startsWithin
+	for _, c := range m.Status.Conditions {
+		if starts && c.Reason+c.Message != "" && (old || !c.Since.IsZero() && now.Sub(c.Since.Time) > faultLasts) {
+			return c.Reason, strings.TrimSuffix(quoted(c.Reason, c.Message), ".")
+		}
+	}
+	if old && hasPod {
+		return m.Status.Phase, "phase " + m.Status.Phase
+	}
+	return "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cldmnky/oooi/explain"
 	"github.com/cldmnky/oooi/hcp"
+	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network/problem"
 )
 
@@ -131,4 +133,58 @@ func TestInvalidNodeLabel(t *testing.T) {
 	o.NodePools[0].Spec.Management.UpgradeType = hyperv1.UpgradeTypeInPlace
 	g.Expect(notMade(o)).To(HaveExactElements(HaveField("Cause", problem.NoNodePoolCreatesNodes), HaveField("Cause", problem.NodePoolLabelInvalid)))
 	g.Expect(boots()).To(Equal(explain.No))
+}
+
+// TestVMsNotStarted: a problem names the VMs that KubeVirt does not start, and why. VMs that start meanwhile are none, and nothing of a problem
+// changes with time.
+func TestVMsNotStarted(t *testing.T) {
+	now := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	before := func(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+	vm := func(name, phase string, age time.Duration, conditions ...lenient.VMCondition) lenient.VirtualMachineInstance {
+		return lenient.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: name, CreationTimestamp: before(age)},
+			Spec:   lenient.VMSpec{Networks: []lenient.VMNetwork{{Name: "n", Multus: &lenient.VMMultus{NetworkName: "vlan100"}}}},
+			Status: lenient.VMStatus{Phase: phase, Conditions: conditions}}
+	}
+	because := func(reason string, lasting time.Duration) lenient.VMCondition {
+		return lenient.VMCondition{Type: "PodScheduled", Status: "False", Reason: reason, Message: "no \nroom.", Since: before(lasting)}
+	}
+	const minute, unschedulable = time.Minute, "Unschedulable"
+	onPodNetwork, deleted := vm("a", "Scheduling", time.Hour), vm("a", "Scheduling", time.Hour)
+	onPodNetwork.Spec.Networks = append([]lenient.VMNetwork{{Name: "default"}}, onPodNetwork.Spec.Networks...)
+	deleted.DeletionTimestamp = &metav1.Time{Time: now}
+	for name, c := range map[string]struct {
+		vms  []lenient.VirtualMachineInstance
+		want string
+	}{
+		"it runs":                     {[]lenient.VirtualMachineInstance{vm("a", "", time.Hour)}, ""},
+		"it starts":                   {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 9*minute)}, ""},
+		"no room for a minute":        {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", minute, because(unschedulable, minute))}, ""},
+		"no room":                     {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 3*minute, because(unschedulable, 3*minute))}, "a (Unschedulable: no room)"},
+		"no disk, without a time":     {[]lenient.VirtualMachineInstance{vm("a", "Pending", time.Hour, lenient.VMCondition{Reason: unschedulable})}, "a (Unschedulable)"},
+		"an image, at each attempt":   {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", time.Hour, because("ImagePullBackOff", 0))}, "a (ImagePullBackOff: no room)"},
+		"its pod has no network":      {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 11*minute)}, "a (phase Scheduling)"},
+		"its disk is imported":        {[]lenient.VirtualMachineInstance{vm("a", "Pending", time.Hour)}, ""},
+		"it migrates to another spec": {[]lenient.VirtualMachineInstance{vm("a", "", time.Hour, lenient.VMCondition{Type: "MigrationRequired"})}, ""},
+		"it boots from another":       {[]lenient.VirtualMachineInstance{onPodNetwork}, ""},
+		"it is deleted":               {[]lenient.VirtualMachineInstance{deleted}, ""},
+		"several": {[]lenient.VirtualMachineInstance{vm("c", "Scheduling", time.Hour), vm("b", "Scheduling", time.Hour, because(unschedulable, minute)), vm("a", "Scheduling", time.Hour)},
+			"a, c (phase Scheduling); b (Unschedulable: no room)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			o.VMs = c.vms
+			var got []string
+			for _, p := range hcp.NotStarted(o, now) {
+				got = append(got, p.Args["newVMs"].String()+" ("+p.Args["error"].String()+")")
+				g.Expect(message(p)).To(HavePrefix("KubeVirt has not started " + p.Args["newVMs"].String() + " on network clusters-blue/vlan100 ("))
+			}
+			g.Expect(strings.Join(got, "; ")).To(Equal(c.want))
+		})
+	}
+	g, o := NewWithT(t), served(t)
+	o.VMs = nil
+	for i := range 9 {
+		o.VMs = append(o.VMs, vm(fmt.Sprint("vm", i), "Scheduled", time.Hour))
+	}
+	g.Expect(hcp.NotStarted(o, now)).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("newVMs", HaveLen(5)))))
 }

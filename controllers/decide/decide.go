@@ -82,7 +82,7 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	}
 	last := w.inForce(now)
 	request, facts := hcp.Translate(w.Objects, last)
-	facts.Problems = slices.Concat(w.rivalry(), w.Unread, facts.Problems)
+	facts.Problems = slices.Concat(w.rivalry(), w.Unread, facts.Problems, hcp.NotStarted(w.Objects, now))
 	derived := derive.Derive(request, facts, last, w.Others)
 	if !w.HasControlPlane() && !derived.Problems.Has(problem.WaitingForControlPlane) {
 		cause := problem.ControlPlaneMissing

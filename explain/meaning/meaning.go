@@ -87,7 +87,7 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "A host on the network sends IPv6 router advertisements, and the kernel of an edge added a route from one of " +
 			"them. The kernel removes the route when its lifetime ends, or when the edge's pod ends."},
 	problem.NodesNotJoining: {Page: "troubleshooting.md",
-		Text: "A VM that boots for the first time has not reached its next step for more than ten minutes. oooi status " +
+		Text: "KubeVirt does not start a VM, or a new VM has not reached its next step for more than ten minutes. oooi status " +
 			"--vm NAME shows its steps. If a VM pulls images slowly, a step may take longer."},
 	problem.EdgesPartitioned: {
 		Text: "Both edges of a network serve VMs, but one edge does not hear the other on the VLAN. If switches isolate ports, " +

@@ -128,7 +128,7 @@ func isIgnored(element any) bool {
 	case *VMInterface:
 		return x.Name == ""
 	case *VMCondition:
-		return x.Type != migrationRequired
+		return true
 	case *metav1.Condition:
 		return !strings.HasPrefix(x.Type, wire.Prefix)
 	case *hyperv1.NodePoolCondition:

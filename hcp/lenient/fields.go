@@ -206,5 +206,9 @@ func vmiKind() kind {
 			"status.interfaces[].ipAddress",
 			"status.interfaces[].ipAddresses",
 			"status.conditions[].type",
+			"status.conditions[].status",
+			"status.conditions[].reason",
+			"status.conditions[].message",
+			"status.conditions[].lastTransitionTime",
 		)...)}
 }

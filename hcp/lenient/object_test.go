@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -249,10 +250,34 @@ func TestGuestsDoNotStopTheirCluster(t *testing.T) {
 	}
 }
 
-// TestFinishedVMs: a VM that failed or succeeded is finished. The phase of another VM is not kept, because a change of it means nothing.
+// TestVMsThatHaveNotStarted: of what keeps a VM from starting, little is kept, and nothing once it runs. Each attempt to pull an image
+// reports the same.
+func TestVMsThatHaveNotStarted(t *testing.T) {
+	g, long := NewWithT(t), strings.Repeat("x", 200<<10)
+	vm := func(phase, conditions string) lenient.VirtualMachineInstance {
+		return decoded[lenient.VirtualMachineInstance](t, `{"metadata":{"name":"a"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100"}}]},
+		  "status":{"conditions":[{"type":"Ready","status":"False"},`+conditions+`],"phase":"`+phase+`"}}`).Items[0]
+	}
+	unscheduled := `{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"` + long[:32<<10] + `","lastTransitionTime":"2026-11-21T03:54:20Z"}`
+	failed := `{"type":"Synchronized","status":"False","reason":"` + long + `","message":7,"lastTransitionTime":"yesterday"}`
+	starting := vm("Pending", unscheduled+","+failed)
+	g.Expect(starting.Unreadable).To(BeEmpty())
+	g.Expect(starting.HasOtherNetworks()).To(BeFalse())
+	g.Expect(starting.Status.Conditions).To(HaveExactElements(
+		And(HaveField("Reason", "Unschedulable"), HaveField("Message", HaveLen(128)), HaveField("Since.Time", BeTemporally("==", time.Date(2026, 11, 21, 3, 54, 20, 0, time.UTC)))),
+		And(HaveField("Reason", ""), HaveField("Message", ""), HaveField("Since.Time", BeZero()))))
+	g.Expect(vm("Running", unscheduled+","+failed).Status).To(Equal(lenient.VMStatus{Conditions: []lenient.VMCondition{}}))
+	pull := func(reason string) []lenient.VMCondition {
+		return vm("Scheduling", `{"type":"Synchronized","status":"False","reason":"`+reason+`","message":"of `+reason+`"}`).Status.Conditions
+	}
+	g.Expect(pull("ErrImagePull")).To(And(HaveLen(1), Equal(pull("ImagePullBackOff"))))
+	g.Expect(vm("Scheduling", strings.ReplaceAll(unscheduled, "False", "True")).Status.Conditions).To(BeEmpty())
+}
+
+// TestFinishedVMs: a VM that failed or succeeded is finished. The phase of a VM that runs is not kept.
 func TestFinishedVMs(t *testing.T) {
 	g := NewWithT(t)
-	for phase, finished := range map[string]bool{"Scheduled": false, "Running": false, "Unknown": false, "Failed": true, "Succeeded": true} {
+	for phase, finished := range map[string]bool{"Paused": false, "Running": false, "Unknown": false, "Failed": true, "Succeeded": true} {
 		vm := decoded[lenient.VirtualMachineInstance](t, `{"metadata":{"name":"a"},"spec":{"networks":[{"name":"n","multus":{"networkName":"vlan100"}}]},"status":{"phase":"`+phase+`"}}`).Items[0]
 		g.Expect(vm.Finished()).To(Equal(finished), phase)
 		g.Expect(vm.Status.Phase != "").To(Equal(finished), phase)

@@ -41,15 +41,19 @@ const (
 	maxQuoted   = 256
 )
 
-// isRefusal reports whether element is a condition that is a refusal, or that shows how far HyperShift's reconciliation
-// came. It shortens the texts of such conditions.
+// cut returns the first bytes of text, at most most. It shares no memory with text.
+func cut(text string, most int) string { return strings.Clone(text[:min(len(text), most)]) }
+
+// isRefusal reports whether element is a condition that is a refusal, that shows how far HyperShift's reconciliation
+// came, or that a VM needs. It shortens the texts of such conditions.
 func isRefusal(element any) bool {
-	cut := func(text string) string { return strings.Clone(text[:min(len(text), maxQuoted)]) }
 	switch c := element.(type) {
+	case *VMCondition:
+		return c.isNeeded()
 	case *metav1.Condition:
 		switch of := hyperv1.ConditionType(c.Type); {
 		case RefusesCluster(*c), c.Status == metav1.ConditionFalse && (of == hyperv1.ReconciliationActive || of == hyperv1.ReconciliationSucceeded):
-			c.Reason, c.Message = cut(c.Reason), cut(c.Message)
+			c.Reason, c.Message = cut(c.Reason, maxQuoted), cut(c.Message, maxQuoted)
 			return true
 		case of == hyperv1.ValidHostedClusterConfiguration:
 			*c = metav1.Condition{Type: c.Type}
@@ -57,7 +61,7 @@ func isRefusal(element any) bool {
 		}
 	case *hyperv1.NodePoolCondition:
 		if RefusesNodePool(*c) {
-			c.Status, c.Reason, c.Message = corev1.ConditionFalse, cut(c.Reason), cut(c.Message)
+			c.Status, c.Reason, c.Message = corev1.ConditionFalse, cut(c.Reason, maxQuoted), cut(c.Message, maxQuoted)
 			return true
 		}
 	}

@@ -41,10 +41,10 @@ type VMMultus struct {
 
 // A VMStatus has what KubeVirt reports about a VM. Copies of a VM share it, so it must not be changed.
 type VMStatus struct {
-	// Phase is empty unless the VM is finished.
+	// Phase is empty unless the VM is finished or has not started.
 	Phase      string        `json:"phase"`
 	Interfaces []VMInterface `json:"interfaces"`
-	// Conditions are the conditions of type MigrationRequired, whatever their status.
+	// Conditions are those of type MigrationRequired, whatever their status, and why a VM has not started.
 	Conditions []VMCondition `json:"conditions"`
 }
 
@@ -52,13 +52,44 @@ type VMStatus struct {
 // its pod has, and removes it when the VM runs in a pod with these networks (syncMigrationRequiredCondition).
 const migrationRequired = "MigrationRequired"
 
-// A VMCondition is a condition of a VM.
+// A VMCondition is a condition of a VM. Of MigrationRequired, it has only the type.
 type VMCondition struct {
-	Type string `json:"type"`
+	Type    string      `json:"type"`
+	Status  string      `json:"status"`
+	Reason  string      `json:"reason"`
+	Message string      `json:"message"`
+	Since   metav1.Time `json:"lastTransitionTime"`
 }
 
+// isNeeded reports whether c is needed, and shortens it. KubeVirt's virt-controller sets PodScheduled, and the component
+// that fails sets Synchronized. The reason and the message of an image that cannot be pulled change with each attempt.
+func (c *VMCondition) isNeeded() bool {
+	switch pull := c.Reason == "ErrImagePull" || c.Reason == "ImagePullBackOff"; {
+	case c.Type == migrationRequired:
+		*c = VMCondition{Type: migrationRequired}
+	case c.Status != "False" || c.Type != "PodScheduled" && c.Type != "Synchronized":
+		return false
+	case pull:
+		c.Reason, c.Message = "ImagePullBackOff", ""
+	default:
+		c.Reason, c.Message = cut(c.Reason, maxFromKubeVirt), cut(c.Message, maxFromKubeVirt)
+	}
+	return true
+}
+
+// maxFromKubeVirt is the maximum length of each text of a VMCondition in bytes.
+const maxFromKubeVirt = 128
+
 // HasOtherNetworks reports whether v, a running VM, may be on other networks than its spec names.
-func (v *VirtualMachineInstance) HasOtherNetworks() bool { return len(v.Status.Conditions) > 0 }
+func (v *VirtualMachineInstance) HasOtherNetworks() bool {
+	return slices.ContainsFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type == migrationRequired })
+}
+
+// Starts reports whether KubeVirt has not started v yet. hasPod reports whether it has created the pod.
+func (v *VirtualMachineInstance) Starts() (starts, hasPod bool) {
+	hasPod = v.Status.Phase == "Scheduling" || v.Status.Phase == "Scheduled"
+	return hasPod || v.Status.Phase == "Pending", hasPod
+}
 
 // Finished reports whether v has stopped for good: KubeVirt keeps the object of a VM that failed, with its last addresses.
 func (v *VirtualMachineInstance) Finished() bool {
@@ -104,8 +135,13 @@ func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 		v.Spec, v.Status = VMSpec{}, VMStatus{}
 		return nil
 	}
-	if v.Status.Phase = interned(v.Status.Phase); !v.Finished() {
-		v.Status.Phase = "" // A VM that starts need not wake its cluster.
+	v.Status.Phase = interned(v.Status.Phase)
+	starts, _ := v.Starts()
+	if !starts {
+		v.Status.Conditions = slices.DeleteFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type != migrationRequired })
+	}
+	if !starts && !v.Finished() {
+		v.Status.Phase = ""
 	}
 	for i := range v.Spec.Networks {
 		n := &v.Spec.Networks[i]

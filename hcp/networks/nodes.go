@@ -81,7 +81,7 @@ func (x indexed) lacking(nodes []corev1.Node, selector map[string]string, resour
 // that the NAD requests, or the Linux bridge that it names. A selector that matches no node is not the topic. The
 // operator does not cache the labels of nodes, so only files show them.
 func withoutResource(o indexed, edges map[string]string, requested []network.NetworkRequest) (ps problem.Problems) {
-	nodes, selectors := o.ReportedNodes(), NodeSelectors(o.Objects)
+	nodes, selectors, tolerated := o.ReportedNodes(), NodeSelectors(o.Objects), Tolerations(o.Objects)
 	some, all := map[network.Attachment]map[string]bool{}, map[network.Attachment]bool{} // nodes without the bridge
 	for _, np := range oldestFirst(o.NodePools) {
 		selector := selectors[np.Name]
@@ -98,7 +98,7 @@ func withoutResource(o indexed, edges map[string]string, requested []network.Net
 				all[a] = true
 				ps = append(ps, withoutBridge(a, needs, "nodeSelector of NodePool "+np.Name, i == 0 && !attachesDefault(np), fieldNodeSelector))
 			default:
-				addNodes(some, o, a, forVMs(nodes), selector)
+				addNodes(some, o, a, forVMs(nodes, tolerated[np.Name]), selector)
 			}
 		}
 	}
@@ -161,14 +161,15 @@ func edgeSelectors(edges map[string]string, of map[string]map[string]string, s n
 	return out
 }
 
-// forVMs returns the nodes on which VMs may run: those with labels and without taints and, if some node has /dev/kvm, with it.
-func forVMs(nodes []corev1.Node) []corev1.Node {
+// forVMs returns the nodes on which VMs may run: those with labels and without taints that VMs do not tolerate and, if some
+// node has /dev/kvm, with it.
+func forVMs(nodes []corev1.Node, tolerated []corev1.Toleration) []corev1.Node {
 	kvm := func(n corev1.Node) bool {
 		q := n.Status.Allocatable["devices.kubevirt.io/kvm"]
 		return !q.IsZero()
 	}
 	some := slices.ContainsFunc(nodes, kvm)
-	return network.Without(nodes, func(n corev1.Node) bool { return len(n.Labels) == 0 || tainted(n, nil) || some && !kvm(n) })
+	return network.Without(nodes, func(n corev1.Node) bool { return len(n.Labels) == 0 || tainted(n, tolerated) || some && !kvm(n) })
 }
 
 // forEdges returns the nodes on which edges may run: those with labels, and without taints that edges do not tolerate.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/hcp/nad"
 	"github.com/cldmnky/oooi/hcp/objects"
@@ -27,8 +28,9 @@ const (
 
 // The fields of a VM that decide on which nodes it runs.
 const (
-	patchedSelector = "/spec/template/spec/nodeSelector"
-	patchedAffinity = "/spec/template/spec/affinity"
+	patchedSelector    = "/spec/template/spec/nodeSelector"
+	patchedTolerations = "/spec/template/spec/tolerations"
+	patchedAffinity    = "/spec/template/spec/affinity"
 )
 
 // A patch is a JSON patch.
@@ -77,6 +79,24 @@ func NodeSelectors(o objects.Objects) map[string]map[string]string {
 	for _, np := range o.NodePools {
 		if k := np.Spec.Platform.Kubevirt; k != nil {
 			out[np.Name] = few(patchOf(np.Annotations).selected(ofAll.selected(few(k.NodeSelector))))
+		}
+	}
+	return out
+}
+
+// Tolerations returns the taints that VMs of each NodePool tolerate, by its name: those of patches, as HyperShift sets none.
+func Tolerations(o objects.Objects) map[string][]corev1.Toleration {
+	out, ofAll := map[string][]corev1.Toleration{}, patchOf(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		for _, op := range slices.Concat(ofAll, patchOf(np.Annotations)) {
+			if (op.Op != "add" && op.Op != "replace") || !strings.HasPrefix(op.Path+"/", patchedTolerations+"/") {
+				continue
+			}
+			all, one := []corev1.Toleration{}, corev1.Toleration{}
+			if json.Unmarshal(op.Value, &all) != nil && json.Unmarshal(op.Value, &one) == nil {
+				all = []corev1.Toleration{one}
+			}
+			out[np.Name] = append(out[np.Name], all...)
 		}
 	}
 	return out

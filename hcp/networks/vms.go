@@ -56,15 +56,15 @@ func stillOn(o objects.Objects, last network.Plan) []network.Attachment {
 func vmBoots(o objects.Objects) []network.Attachment {
 	var out []network.Attachment
 	for _, m := range o.VMs {
-		if a, ok := bootsFrom(m); ok {
+		if a, ok := BootsFrom(m); ok {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
-// bootsFrom returns the first network of m. ok is false for the pod network.
-func bootsFrom(m lenient.VirtualMachineInstance) (a network.Attachment, ok bool) {
+// BootsFrom returns the first network of m. ok is false for the pod network.
+func BootsFrom(m lenient.VirtualMachineInstance) (a network.Attachment, ok bool) {
 	if all := m.Spec.Networks; len(all) > 0 && all[0].Multus != nil {
 		return nad.ParseName(all[0].Multus.NetworkName, m.Namespace), true
 	}
@@ -97,7 +97,7 @@ func Unnamed(o objects.Objects, known []network.Attachment) problem.Problems {
 			continue
 		}
 		for _, m := range o.VMs {
-			if from, ok := bootsFrom(m); ok && from.NetworkName() == a.NetworkName() {
+			if from, ok := BootsFrom(m); ok && from.NetworkName() == a.NetworkName() {
 				nads, vms = append(nads, a.String()), append(vms, m.Name)
 			}
 		}

@@ -59,7 +59,7 @@ var (
 	EdgePodUnjudged = declare("EdgePodUnjudged", Entry{Reason: CheckIncomplete, Severity: SeverityUnknown,
 		What: "It is unknown whether the API server accepts edge pods in namespace {namespace}: {error}."})
 	NodesExcluded = declare("NodesExcluded", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
-		What: "No node may run an edge: {nodes}.", Fix: "Change annotation edge-node-selector, the labels of nodes, or their taints."})
+		What: "No node may run an edge: {nodes}.", Fix: "Change annotation edge-node-selector, or the labels or taints of nodes. Edges tolerate the taints in spec.tolerations of the HostedCluster."})
 	NodesFull = declare("NodesFull", Entry{Reason: EdgesCannotStart, Severity: SeverityError,
 		What: "No node has room for an edge, which requests {requests}: {nodes}.", Fix: "Free resources on a node, or add a node."})
 	NodesTooFew = declare("NodesTooFew", Entry{Reason: EdgesCannotStart, Severity: SeverityWarning,

@@ -155,8 +155,17 @@ var (
 		Fix:    "To keep them, set annotation {key} to auto. To remove them now, set it to none."})
 )
 
-// VMs that do not become nodes, by the step that is missing for more than ten minutes. The VMs named are the first five.
+// VMs that do not become nodes: those that do not start, and by the step that is missing for more than ten minutes. The VMs
+// named are the first five.
 var (
+	VMsNotStarted = declare("VMsNotStarted", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "KubeVirt has not started {newVMs} on network {network} ({error}).",
+		Effect: "They do not become nodes.",
+		Fix:    "Fix the cause in parentheses. The Events of their pods in namespace {namespace} have details."})
+	VMNodesExcluded = declare("VMNodesExcluded", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "No node may run VMs of NodePool {nodePools}: {nodes}.",
+		Effect: "New VMs stay Pending.",
+		Fix:    "Change {key}, or the labels or taints of nodes. VMs tolerate only taints that annotation {annotation} adds to /spec/template/spec/tolerations, and not spec.tolerations of the HostedCluster."})
 	BootWithoutDiscover = declare("BootWithoutDiscover", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "No DHCPDISCOVER of {newVMs} has reached an edge of network {network} since {since}, although they run.",
 		Effect: "They have no address, so they do not boot.",

@@ -79,10 +79,10 @@ func TestNodesForEdges(t *testing.T) {
 		"a taint that only advises": {one, placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectPreferNoSchedule}}
 		})}}, false, fine, nil},
-		"a label that is missing": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}}}), placement.Capacity{Nodes: big}, false, failure, []string{"2 do not have the labels that edges need."}},
+		"a label that is missing": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}}}), placement.Capacity{Nodes: big}, false, failure, []string{"2 are excluded by their labels."}},
 		"labels of alternatives": {placed(network.Placement{NodeSelectors: []map[string]string{{"vlan100": "yes"}, {"zone": "1"}}}),
 			placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("vlan100", "yes")), nodeWith("b", "4", "16Gi", labelled("zone", "1"))}}, false, fine, nil},
-		"a label that must not be": {placed(network.Placement{WithoutLabels: []string{"infra"}}), placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("infra", ""))}}, false, failure, []string{"1 do not have the labels"}},
+		"a label that must not be": {placed(network.Placement{WithoutLabels: []string{"infra"}}), placement.Capacity{Nodes: []corev1.Node{nodeWith("a", "4", "16Gi", labelled("infra", ""))}}, false, failure, []string{"1 are excluded by their labels"}},
 		"memory is requested": {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "1", "16100Mi", nil), podOn("b", "1", "16100Mi", nil)}}, false, failure,
 			[]string{"No node has room for an edge, which requests 100m cpu and 384Mi memory: a has 284Mi memory left"}},
 		"CPU is requested":       {two, placement.Capacity{Nodes: big, Pods: []placement.Pod{podOn("a", "3950m", "1Gi", nil)}}, false, warning, []string{"Only node b has room", "Other nodes lack room: a has 50m cpu left."}},

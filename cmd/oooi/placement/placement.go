@@ -99,7 +99,7 @@ func RoomsFor(pod *corev1.Pod, need corev1.ResourceList, nodes []corev1.Node, fr
 // excludes says why n cannot run pod: labels or taints exclude it. Empty: n can run pod if it has enough free resources.
 func excludes(n corev1.Node, pod *corev1.Pod) string {
 	if selected, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(&n); !selected {
-		return "do not have the labels that edges need"
+		return "are excluded by their labels"
 	}
 	taints := slices.Clone(n.Spec.Taints)
 	if n.Spec.Unschedulable {

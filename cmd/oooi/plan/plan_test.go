@@ -121,33 +121,6 @@ func TestPlanExitCodes(t *testing.T) {
 	}
 }
 
-// TestNoNodeForEdges: if the labels or taints of all Nodes in the input exclude edges, the plan says so first.
-func TestNoNodeForEdges(t *testing.T) {
-	const selected, node = "edge-node-selector: zone=a", "  labels: {kubernetes.io/hostname: node1}\n"
-	for name, c := range map[string]struct{ annotation, node, want string }{
-		"all Nodes":            {"edges: '2'", node, ""},
-		"no Node has a label":  {selected, node, "1 do not have the labels that edges need"},
-		"a Node has the label": {selected, "  labels: {zone: a}\n", ""},
-		"it has a taint":       {selected, "  labels: {zone: a}\nspec: {taints: [{key: gpu, effect: NoSchedule}]}\n", "1 have taint gpu:NoSchedule"},
-		"Nodes without labels": {selected, "", ""},
-		"a manifest of a Node": {selected, node + "status: {}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			const network = settings.Prefix + "network: auto\n"
-			text := strings.Replace(read(t, objects(t, "lb-ip")), network, network+"    "+settings.Prefix+c.annotation+"\n", 1)
-			stdout, _, code := oooiPlan(t, strings.Replace(text, node, c.node, 1), "-f", "-")
-			g.Expect(code).To(BeZero(), stdout)
-			top, _, _ := strings.Cut(stdout, "\n\n")
-			if c.want == "" {
-				g.Expect(stdout).NotTo(ContainSubstring("EdgesCannotStart"))
-				return
-			}
-			g.Expect(top).To(And(ContainSubstring("edges may not start, so nodes may not become Ready."), ContainSubstring("Fix first: EdgesCannotStart: No node may run an edge: "+c.want)))
-		})
-	}
-}
-
 // TestMirrorsInFiles: a plan knows the mirrors of the management cluster.
 func TestMirrorsInFiles(t *testing.T) {
 	g := NewWithT(t)

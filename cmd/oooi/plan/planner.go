@@ -5,12 +5,14 @@ package plan
 import (
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
@@ -135,7 +137,7 @@ func (p planner) plan(m member) Planned {
 		}
 	}
 	request, observed := hcp.Translate(m.Objects, m.last)
-	observed.Problems = slices.Concat(facts, observed.Problems)
+	observed.Problems = slices.Concat(facts, observed.Problems, hcp.NotStarted(m.Objects, time.Now()))
 	derived := derive.Decision{Problems: problem.Problems{problem.New(problem.ClusterDeleting, problem.Subject{}, nil)}}
 	if !m.deleting() {
 		derived = derive.Derive(request, observed, m.last, others).With(hcp.PauseProblems(m.HostedCluster, len(m.last.Networks) > 0, time.Now())...)
@@ -144,7 +146,7 @@ func (p planner) plan(m member) Planned {
 	out.Facts.Problems = nil // They are also in out.Problems.
 	if decided, ok := derived.Plan(); ok && !m.deleting() {
 		out.Plan = &decided
-		out.Problems = slices.Concat(out.Problems, edgesExcluded(decided, m.ReportedNodes()))
+		out.Problems = slices.Concat(out.Problems, edgesExcluded(decided, m.ReportedNodes()), vmsExcluded(m.Objects))
 	}
 	out.Explained = explain.JSON(out.Problems)
 	out.preview = preview(m.Objects, out)
@@ -159,7 +161,7 @@ func (p planner) plan(m member) Planned {
 // edgesExcluded returns a problem for each network of p whose edges none of nodes may run, whatever its free resources.
 // Nodes without labels were not written by a kubelet, and do not count.
 func edgesExcluded(p network.Plan, nodes []corev1.Node) (ps problem.Problems) {
-	nodes = network.Without(nodes, func(n corev1.Node) bool { return len(n.Labels) == 0 })
+	nodes = network.Without(nodes, unlabeled)
 	for _, n := range p.Networks {
 		if len(n.Edges) == 0 || len(nodes) == 0 {
 			continue
@@ -172,6 +174,42 @@ func edgesExcluded(p network.Plan, nodes []corev1.Node) (ps problem.Problems) {
 	}
 	return ps
 }
+
+func unlabeled(n corev1.Node) bool { return len(n.Labels) == 0 }
+
+// vmsExcluded returns problems that name the NodePools of o if none of o's nodes may run their VMs. If some node has
+// /dev/kvm, VMs run only on such nodes.
+func vmsExcluded(o hcp.Objects) (ps problem.Problems) {
+	c := placement.Capacity{Nodes: network.Without(o.ReportedNodes(), unlabeled)}
+	free, need := c.Free(nil), corev1.ResourceList{}
+	for _, all := range free {
+		if q := all[kvm]; !q.IsZero() {
+			need[kvm] = resource.MustParse("1")
+		}
+	}
+	selectors, tolerated, sizes := networks.NodeSelectors(o), networks.Tolerations(o), networks.NodePoolSizes(o)
+	for _, name := range slices.Sorted(maps.Keys(selectors)) {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selectors[name], Tolerations: tolerated[name]}}
+		rooms, others := placement.RoomsFor(pod, need, c.Nodes, free)
+		if len(c.Nodes) == 0 || sizes[name] == 0 || slices.ContainsFunc(rooms, func(r placement.Room) bool { return r.Lacks == "" }) {
+			continue
+		}
+		if len(rooms) > 0 {
+			others["offer no "+kvm] = len(rooms)
+		}
+		why := placement.CountsOf(others)
+		if last := len(ps) - 1; last >= 0 && ps[last].Args["nodes"].String() == why {
+			ps[last].Args["nodePools"] = append(ps[last].Args["nodePools"], name)
+			continue
+		}
+		args := problem.Args{"nodePools": {name}, "nodes": {why}, "annotation": {vmPatch}}
+		ps = append(ps, problem.New(problem.VMNodesExcluded, problem.Subject{}, args, "spec.platform.kubevirt.nodeSelector"))
+	}
+	return ps
+}
+
+// kvm is the resource that KubeVirt offers on nodes with /dev/kvm.
+const kvm = "devices.kubevirt.io/kvm"
 
 func preview(o hcp.Objects, p Planned) explain.Preview {
 	nodes, _ := hcp.EdgeNodeSelector(o)
