@@ -37,8 +37,8 @@ var meanings = map[problem.Reason]Meaning{
 		Text: "Edges cannot serve a network, or can serve it only in part, because of its NetworkAttachmentDefinition or the " +
 			"NodePools."},
 	problem.FramesDropped: {
-		Text: "The network may not deliver frames to VMs. Nodes need the bridge that a NetworkAttachmentDefinition names. " +
-			"HyperShift connects VMs through a bridge in the pod, so a VM's MAC address differs from the pod's. Macvlan does " +
+		Text: "The network may not deliver frames to VMs. Nodes need the bridge or bridge mapping that a NetworkAttachmentDefinition names. " +
+			"HyperShift connects VMs through a bridge, so a VM's MAC differs from the pod's. Macvlan does " +
 			"not deliver its frames, and a virtual function of type sriov may drop them. If annotation kubevirt-vm-jsonpatch " +
 			"changes how VMs are connected, oooi does not report this."},
 	problem.NADNamespaceNotAllowed: {Page: "networks.md",

@@ -27,7 +27,7 @@ func (d *Dump) Clusters() []objects.Objects {
 	var out []objects.Objects
 	strays := d.strays()
 	for i := range d.hostedClusters {
-		o := objects.Objects{Nodes: d.nodes, Management: d.management, NADCreators: d.creators, Partial: true}
+		o := objects.Objects{Nodes: d.nodes, Management: d.management, NADCreators: d.creators, Devices: d.devices, Partial: true}
 		o.SetHostedCluster(&d.hostedClusters[i])
 		hc := o.HostedCluster
 		ns := objects.ControlPlaneNamespace(hc)

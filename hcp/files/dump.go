@@ -44,6 +44,7 @@ type Dump struct {
 	pods           []discoveryv1.EndpointSlice
 	plans          []corev1.ConfigMap
 	creators       nad.Creators
+	devices        nad.DeviceObjects
 	// unquoted are the objects with annotations that are not strings.
 	unquoted []manifest.Object
 	// management is what the files show about the management cluster.
@@ -72,6 +73,9 @@ func (d *Dump) kinds() []kind {
 	}
 	for name, namespaced := range nad.CreatorKinds() {
 		out = append(out, kind{name, namespaced, addTo((*[]nad.Creator)(&d.creators))})
+	}
+	for _, name := range nad.DeviceKinds() {
+		out = append(out, kind{name, false, addTo((*[]nad.DeviceObject)(&d.devices))})
 	}
 	for _, k := range management.Kinds() {
 		out = append(out, kind{k.Group + " " + k.Kind, false, func(object []byte) error {

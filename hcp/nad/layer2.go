@@ -3,6 +3,7 @@
 package nad
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -35,12 +36,25 @@ func layer2(a network.Attachment, plugin, conf map[string]any) string {
 		if text(valueOf(plugin, "topology")) == topologyLayer2 {
 			return on("layer2", name)
 		}
-		if physical := text(valueOf(plugin, "physicalNetworkName")); physical != "" {
-			name = physical
-		}
-		return on("localnet", name)
+		return on("localnet", physical(plugin, conf))
 	}
 	return ""
+}
+
+// physical returns the physical network of a localnet of OVN-Kubernetes (localnetPortNetworkNameOptions in
+// go-controller/pkg/ovn/secondary_localnet_network_controller.go).
+func physical(plugin, conf map[string]any) string {
+	return cmp.Or(text(valueOf(plugin, "physicalNetworkName")), text(valueOf(conf, "name")))
+}
+
+// Localnet returns the physical network of o, which nodes must map to a bridge. It is empty if o is no localnet of
+// OVN-Kubernetes.
+func Localnet(o Object) string {
+	plugins, conf, err := parse(o.Config)
+	if err != nil || text(plugins[0]["type"]) != typeOVN || text(valueOf(plugins[0], "topology")) != topologyLocalnet {
+		return ""
+	}
+	return physical(plugins[0], conf)
 }
 
 // IsOVN reports whether a is a network of OVN-Kubernetes. It refuses a pod that names one NAD twice

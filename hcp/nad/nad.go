@@ -40,6 +40,8 @@ type Nodes struct {
 	ForwardByDefault bool
 	// OVN is true if some node has the pod network of OVN-Kubernetes.
 	OVN bool
+	// Mapped are the physical networks of OVN-Kubernetes that some node maps to a bridge, or should map. Nil means unknown.
+	Mapped map[string]bool
 }
 
 // Attach returns the network of o and how an edge joins it. If no edge can join, the Attachment is zero, and the problem

@@ -5,6 +5,7 @@ package nad
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,7 @@ func assignsAlways(conf map[string]any) bool {
 // pkg/network/setup/netpod). A macvlan receives frames for its own MAC alone (macvlan_handle_frame in Linux). Unless a
 // virtual function is trusted and its spoof check is off, it drops frames from another MAC. A bridge that the bridge
 // plugin creates has no uplink: it has no name in o, or no node has it by the resources of KubeVirt's bridge marker.
+// OVN-Kubernetes connects a localnet to no bridge if no mapping names its physical network.
 func CutsOff(o Object, nodes Nodes) *problem.Problem {
 	plugins, _, err := parse(o.Config)
 	if err != nil {
@@ -110,6 +112,10 @@ func CutsOff(o Object, nodes Nodes) *problem.Problem {
 	switch text(first["type"]) {
 	case typeMacvlan:
 		return o.problem(problem.NADIsMacvlan, nil)
+	case typeOVN:
+		if name := Localnet(o); name != "" && nodes.Mapped != nil && !nodes.Mapped[name] {
+			return o.problem(problem.LocalnetUnmapped, problem.Args{"device": {name}, "where": {"any node in the input"}, "values": nodes.OtherMapped(name)})
+		}
 	case typeSRIOV:
 		if text(valueOf(first, "spoofchk")) != "off" || text(valueOf(first, "trust")) != "on" {
 			return o.problem(problem.NADChecksMACs, nil)
@@ -135,6 +141,15 @@ func CutsOff(o Object, nodes Nodes) *problem.Problem {
 	}
 	return nil
 }
+
+// OtherMapped returns the first mapped physical networks other than name, sorted: users choose how many there are.
+func (n Nodes) OtherMapped(name string) problem.Values {
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(n.Mapped)), func(x string) bool { return x == name })
+	return all[:min(len(all), maxMapped)]
+}
+
+// maxMapped is the maximum number of mapped physical networks that a problem names.
+const maxMapped = 5
 
 // bridgeMarker comes before the name of a bridge in the resources that KubeVirt's bridge marker offers for a node.
 const bridgeMarker = "bridge.network.kubevirt.io/"

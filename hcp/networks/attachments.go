@@ -33,7 +33,7 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 		return network.Attachment{}, problems
 	}
 	if object, planned := o.NADCreators.Of(a); !ok && planned {
-		return notCreated(object, a, problems)
+		return notCreated(o, r, object, problems)
 	}
 	if p, mistake := misnamed(o, r); mistake {
 		return network.Attachment{}, problem.Problems{p}
@@ -69,15 +69,19 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	return a, append(problems, limits...)
 }
 
-// notCreated returns a, whose NAD is not created yet, with the layer-2 network of object. It returns the zero Attachment
-// if edges cannot join that network. problems are those of a.
-func notCreated(object nad.Object, a network.Attachment, problems problem.Problems) (network.Attachment, problem.Problems) {
+// notCreated returns the network of r, whose NAD is not created yet, with the layer-2 network of object. It returns the
+// zero Attachment if edges cannot join that network. problems are those of the network.
+func notCreated(o indexed, r network.NetworkRequest, object nad.Object, problems problem.Problems) (network.Attachment, problem.Problems) {
+	a := r.Attachment
 	if object.Config != "" {
 		planned, fault := nad.Attach(object, nad.Nodes{})
 		if fault != nil {
 			return network.Attachment{}, problem.Problems{*fault}
 		}
 		a.Layer2 = planned.Layer2
+		if out := cutsOff(o, r, object); out != nil {
+			problems = append(problems, out.Warning())
+		}
 	}
 	owner := object.UserDefined.Kind + " " + object.UserDefined.Name
 	return a, append(problems, nad.Problem(problem.NADNotCreated, a, problem.Args{"owner": {owner}}))

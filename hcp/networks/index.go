@@ -27,14 +27,17 @@ type indexed struct {
 	// firstOfOVN returns the oldest NAD of each network of OVN-Kubernetes, by the network's name.
 	firstOfOVN func() map[string]nadv1.NetworkAttachmentDefinition
 	// ofCluster returns the patch of the HostedCluster, which applies to the VMs of all NodePools.
-	ofCluster       func() patch
-	nodes           nad.Nodes
+	ofCluster func() patch
+	nodes     nad.Nodes
+	// mappedOn are the physical networks of OVN-Kubernetes that a node maps to bridges, by the name of the node.
+	mappedOn        map[string]map[string]bool
 	isolates, shown bool
 }
 
 func index(o objects.Objects) indexed {
+	mapped, mappedOn := o.Devices.Mapped()
 	x := indexed{Objects: o, nads: map[network.Attachment]nadv1.NetworkAttachmentDefinition{}, byName: map[string]*hyperv1.NodePool{},
-		first: map[network.Attachment][]*hyperv1.NodePool{}, attached: map[network.Attachment]bool{}, nodes: nodesForEdges(o)}
+		first: map[network.Attachment][]*hyperv1.NodePool{}, attached: map[network.Attachment]bool{}, nodes: nodesForEdges(o, mapped), mappedOn: mappedOn}
 	x.firstOfOVN = sync.OnceValue(func() map[string]nadv1.NetworkAttachmentDefinition {
 		out := map[string]nadv1.NetworkAttachmentDefinition{}
 		for _, n := range o.NetworkAttachmentDefinitions {

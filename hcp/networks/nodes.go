@@ -20,8 +20,8 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-func nodesForEdges(o objects.Objects) nad.Nodes {
-	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: o.Management.RunsOVN(o.Nodes)}
+func nodesForEdges(o objects.Objects, mapped map[string]bool) nad.Nodes {
+	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: o.Management.RunsOVN(o.Nodes), Mapped: mapped}
 	reported := o.ReportedNodes()
 	if o.Partial && len(reported) == 0 {
 		return nodes
@@ -47,56 +47,73 @@ func forwardByDefault(o objects.Objects) bool {
 	})
 }
 
-// A need is what nodes must have for a NAD: a resource that the NAD requests, or a Linux bridge that it names. KubeVirt's
-// bridge marker offers a resource for each bridge of a node.
-type need struct{ resource, bridge string }
+// A need is what nodes must have for a NAD: a resource that the NAD requests, or a Linux bridge or a physical network of
+// OVN-Kubernetes that it names. KubeVirt's bridge marker offers a resource for each bridge of a node.
+type need struct{ resource, bridge, physical string }
 
 func (x indexed) needOf(a network.Attachment) need {
-	found, _ := x.nad(a)
-	if resource := found.Annotations[wire.AnnotationResourceName]; resource != "" {
-		return need{resource: resource}
+	found, ok := x.nad(a)
+	object := nadObject(found)
+	if !ok {
+		object, _ = x.NADCreators.Of(named(a))
 	}
-	bridge, resource := nad.MarkedBridge(nadObject(found))
-	return need{resource, bridge}
+	if object.ResourceName != "" {
+		return need{resource: object.ResourceName}
+	}
+	bridge, resource := nad.MarkedBridge(object)
+	return need{resource, bridge, nad.Localnet(object)}
 }
 
-// lacking returns the names of the nodes that selector allows and that do not offer resource. all is true if these are
-// all nodes that selector allows. If no node at all offers it, another problem says so.
-func (x indexed) lacking(nodes []corev1.Node, selector map[string]string, resource string) (names []string, all bool) {
-	if !x.nodes.Resources[resource] {
+// ofNetwork reports whether pods also start on nodes without needs, but then their network is another one there.
+func (needs need) ofNetwork() bool { return needs.bridge != "" || needs.physical != "" }
+
+// offers reports whether n has what needs names. A node whose bridge mappings are unknown has them.
+func (x indexed) offers(n corev1.Node, needs need) bool {
+	if needs.physical != "" {
+		names, known := x.mappedOn[n.Name]
+		return !known || names[needs.physical]
+	}
+	q := n.Status.Allocatable[corev1.ResourceName(needs.resource)]
+	return !q.IsZero()
+}
+
+// lacking returns the names of the nodes that selector allows and that do not offer needs. all is true if these are all
+// nodes that selector allows. If no node at all offers it, another problem says so.
+func (x indexed) lacking(nodes []corev1.Node, selector map[string]string, needs need) (names []string, all bool) {
+	if !x.nodes.Resources[needs.resource] && !x.nodes.Mapped[needs.physical] {
 		return nil, false
 	}
 	offers := false
 	for _, n := range nodes {
-		if q := n.Status.Allocatable[corev1.ResourceName(resource)]; selected(n, selector) && q.IsZero() {
+		if of := selected(n, selector); of && !x.offers(n, needs) {
 			names = append(names, n.Name)
 		} else {
-			offers = offers || selected(n, selector)
+			offers = offers || of
 		}
 	}
 	return names, len(names) > 0 && !offers
 }
 
 // withoutResource returns problems if nodes for VMs or for edges lack what a NAD needs and other nodes have: a resource
-// that the NAD requests, or the Linux bridge that it names. A selector that matches no node is not the topic. The
+// that the NAD requests, or the bridge or physical network that it names. A selector that matches no node is not the topic. The
 // operator does not cache the labels of nodes, so only files show them.
 func withoutResource(o indexed, edges map[string]string, requested []network.NetworkRequest) (ps problem.Problems) {
 	nodes, selectors, tolerated := o.ReportedNodes(), NodeSelectors(o.Objects), Tolerations(o.Objects)
-	some, all := map[network.Attachment]map[string]bool{}, map[network.Attachment]bool{} // nodes without the bridge
+	some, all := map[network.Attachment]map[string]bool{}, map[network.Attachment]bool{} // nodes without the network
 	for _, np := range oldestFirst(o.NodePools) {
 		selector := selectors[np.Name]
 		for i, a := range objects.Attachments(o.HostedCluster, np) {
 			needs := o.needOf(a)
 			args := problem.Args{"nodePools": {np.Name}, "resource": {needs.resource}, "nad": {a.String()}}
-			_, none := o.lacking(nodes, selector, needs.resource)
+			_, none := o.lacking(nodes, selector, needs)
 			switch none = none && len(selector) > 0; {
 			case size(o.HostedCluster, np) == 0:
-			case none && needs.bridge == "":
+			case none && !needs.ofNetwork():
 				ps = append(ps, problem.New(problem.VMsWithoutResource, problem.Subject{Kind: string(settings.OnNodePool), Name: np.Name}, args, fieldNodeSelector))
-			case needs.bridge == "" || o.rebound(np, a):
+			case !needs.ofNetwork() || o.rebound(np, a):
 			case none:
 				all[a] = true
-				ps = append(ps, withoutBridge(a, needs, "nodeSelector of NodePool "+np.Name, i == 0 && !attachesDefault(np), fieldNodeSelector))
+				ps = append(ps, o.withoutBridge(a, needs, "nodeSelector of NodePool "+np.Name, i == 0 && !attachesDefault(np), fieldNodeSelector))
 			default:
 				addNodes(some, o, a, forVMs(nodes, tolerated[np.Name]), selector)
 			}
@@ -104,20 +121,23 @@ func withoutResource(o indexed, edges map[string]string, requested []network.Net
 	}
 	for _, s := range requested {
 		a, needs := named(s.Attachment), o.needOf(s.Attachment)
-		_, none := o.lacking(nodes, edges, needs.resource)
+		_, none := o.lacking(nodes, edges, needs)
 		switch none = none && len(edges) > 0; {
-		case none && needs.bridge == "":
+		case none && !needs.ofNetwork():
 			ps = append(ps, s.Problem(problem.EdgesWithoutResource, problem.Args{"key": {network.KeyEdgeNodeSelector}, "resource": {needs.resource}}, network.KeyEdgeNodeSelector))
 		case none:
 			all[a] = true
-			ps = append(ps, withoutBridge(a, needs, "annotation "+network.KeyEdgeNodeSelector, s.Primary, network.KeyEdgeNodeSelector))
-		case needs.bridge != "":
+			ps = append(ps, o.withoutBridge(a, needs, "annotation "+network.KeyEdgeNodeSelector, s.Primary, network.KeyEdgeNodeSelector))
+		case needs.ofNetwork():
 			for _, selector := range edgeSelectors(edges, selectors, s) {
 				addNodes(some, o, a, forEdges(o, nodes), selector)
 			}
 		}
 		if names := firstOf(slices.Sorted(maps.Keys(some[a]))); len(names) > 0 && !all[a] {
 			p := nad.Problem(problem.NADBridgeOnSomeNodes, a, problem.Args{"nodes": names, "device": {needs.bridge}, "annotation": {wire.AnnotationResourceName}, "resource": {needs.resource}})
+			if needs.physical != "" {
+				p = o.unmapped(a, needs, "nodes "+problem.Values(names).String())
+			}
 			if !s.Primary {
 				p.Severity = problem.SeverityInfo // Nodes boot without it.
 			}
@@ -130,8 +150,16 @@ func withoutResource(o indexed, edges map[string]string, requested []network.Net
 // fieldNodeSelector is the field of a NodePool that selects the nodes of its VMs.
 const fieldNodeSelector = "spec.platform.kubevirt.nodeSelector"
 
-func withoutBridge(a network.Attachment, needs need, where string, boots bool, key string) problem.Problem {
+// unmapped returns the problem that nodes do not map the physical network of a to a bridge.
+func (x indexed) unmapped(a network.Attachment, needs need, where string) problem.Problem {
+	return nad.Problem(problem.LocalnetUnmapped, a, problem.Args{"device": {needs.physical}, "where": {where}, "values": x.nodes.OtherMapped(needs.physical)})
+}
+
+func (x indexed) withoutBridge(a network.Attachment, needs need, where string, boots bool, key string) problem.Problem {
 	p := nad.Problem(problem.NADBridgeNotSelected, a, problem.Args{"device": {needs.bridge}, "where": {where}})
+	if needs.physical != "" {
+		p = x.unmapped(a, needs, "nodes that "+where+" allows")
+	}
 	p.Keys = []string{key}
 	if !boots {
 		p.Severity = problem.SeverityInfo // Nodes boot without it.
@@ -139,9 +167,9 @@ func withoutBridge(a network.Attachment, needs need, where string, boots bool, k
 	return p
 }
 
-// addNodes adds those of nodes that selector allows, and that lack the bridge of a, to some.
+// addNodes adds those of nodes that selector allows, and that lack the network of a, to some.
 func addNodes(some map[network.Attachment]map[string]bool, o indexed, a network.Attachment, nodes []corev1.Node, selector map[string]string) {
-	names, _ := o.lacking(nodes, selector, o.needOf(a).resource)
+	names, _ := o.lacking(nodes, selector, o.needOf(a))
 	for _, name := range names {
 		if some[a] == nil {
 			some[a] = map[string]bool{}

@@ -69,6 +69,8 @@ type Objects struct {
 	Misnamed problem.Problems
 	// NADCreators are the objects in files that create NADs.
 	NADCreators nad.Creators
+	// Devices are the objects in files that say which devices nodes have.
+	Devices nad.DeviceObjects
 	// Partial is true if the objects were read from files. Then a missing object might
 	// exist in the cluster.
 	Partial bool

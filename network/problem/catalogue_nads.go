@@ -163,6 +163,10 @@ var (
 		What:   "Nodes {nodes} lack the Linux bridge {device} that NetworkAttachmentDefinition {nad} names, by the resources of the bridge marker. VMs or edges may be scheduled there.",
 		Effect: "The plugin creates a bridge without an uplink there, so VMs and edges of different nodes do not reach each other.",
 		Fix:    "Set annotation {annotation} on the NetworkAttachmentDefinition to {resource}. Pods of the network then run only on nodes with the bridge."})
+	LocalnetUnmapped = declare("LocalnetUnmapped", Entry{Reason: FramesDropped, Severity: SeverityWarning,
+		What:   "No bridge mapping of OVN-Kubernetes on {where} names {device}, the physical network of NetworkAttachmentDefinition {nad}.",
+		Effect: "VMs and edges there reach no other node, so nodes that boot from the network may not become Ready.",
+		Fix:    "Map {device} to a bridge on all nodes of VMs and edges, such as with a NodeNetworkConfigurationPolicy. Or set physicalNetworkName of the network to a mapped name: {values}."})
 	NADOfOtherBridge = declare("NADOfOtherBridge", Entry{Reason: FramesDropped, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} names bridge {device}, but requests the resource of bridge {other}.",
 		Effect: "VMs and edges run on nodes with {other}. If such a node lacks {device}, they reach no other node.",
