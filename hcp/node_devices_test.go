@@ -1,6 +1,7 @@
 package hcp_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -111,5 +112,81 @@ func TestBridgeMappingOfPlannedNetwork(t *testing.T) {
 		_, ps := translated(withCreator(t, cudn+nodePolicy(localnet)))
 		NewWithT(t).Expect(causesOf(ps, problem.LocalnetUnmapped)).To(HaveLen(want), "%v", ps)
 		NewWithT(t).Expect(causesOf(ps, problem.NADNotCreated)).To(HaveLen(1))
+	}
+}
+
+func functions(name, resource, device string) string {
+	return "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: " + name + ", namespace: openshift-sriov-network-operator}\n" +
+		"spec: {resourceName: " + resource + ", numVfs: 8, deviceType: " + device + "}\n---\n"
+}
+
+// TestFunctionsBoundToVFIO: pods get no interface of a virtual function that is bound to vfio-pci. VMs start only if the user passes it to them.
+func TestFunctionsBoundToVFIO(t *testing.T) {
+	const sriov = `{"cniVersion":"0.3.1","name":"vlan100","type":"sriov","vlan":100,"spoofchk":"off","trust":"on"}`
+	passes := patching(false, `[{"op":"remove","path":"/spec/template/spec/domain/devices/interfaces/0/bridge"},{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/0/sriov","value":{}}]`)
+	passesSecond := patching(false, `[{"op":"remove","path":"/spec/template/spec/domain/devices/interfaces/1/bridge"},{"op":"add","path":"/spec/template/spec/domain/devices/interfaces/1/sriov","value":{}}]`)
+	second := func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.AttachDefaultNetwork = nil }
+	inUse := func(o *hcp.Objects) { o.VMs = served(t).VMs }
+	vfio := functions("vfs", "vfs", "vfio-pci")
+	for name, c := range map[string]struct {
+		config, resource, objects string
+		given                     []change
+		want                      problem.Severity
+	}{
+		"all":                                 {objects: vfio, want: problem.SeverityError},
+		"all, with another prefix":            {resource: "intel.com/vfs", objects: vfio, want: problem.SeverityError},
+		"some":                                {objects: vfio + functions("more", "vfs", "netdevice"), want: problem.SeverityWarning},
+		"none":                                {objects: functions("vfs", "vfs", "netdevice")},
+		"those of another resource":           {objects: functions("vfs", "others", "vfio-pci")},
+		"a bridge":                            {config: `{"cniVersion":"0.3.1","type":"bridge","bridge":"br1"}`, objects: vfio},
+		"VMs boot from them with a patch":     {objects: vfio, given: []change{passes}, want: problem.SeverityError},
+		"VMs run":                             {objects: vfio, given: []change{inUse}, want: problem.SeverityWarning},
+		"a second network":                    {objects: vfio, given: []change{second}, want: problem.SeverityError},
+		"a second network, which has IPAM":    {config: strings.TrimSuffix(sriov, "}") + `,"ipam":{"type":"whereabouts"}}`, objects: vfio, given: []change{second}, want: problem.SeverityError},
+		"a second network, passed to the VMs": {objects: vfio, given: []change{second, passesSecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), withCreator(t, c.objects)
+			o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks[0].Name = "clusters/vlan100"
+			o.NetworkAttachmentDefinitions[0].Spec.Config = cmp.Or(c.config, sriov)
+			o.NetworkAttachmentDefinitions[0].Annotations[resourceName] = cmp.Or(c.resource, "openshift.io/vfs")
+			o.Nodes = nil
+			for _, change := range c.given {
+				change(&o)
+			}
+			_, ps := plan(o)
+			want := BeEmpty()
+			if c.want != "" {
+				want = HaveExactElements(HaveField("Severity", c.want))
+			}
+			g.Expect(causesOf(ps, problem.SRIOVBoundToVFIO)).To(want, "%v", ps)
+			g.Expect(ps.Blocking()).To(Equal(c.want == problem.SeverityError), "%v", ps)
+		})
+	}
+}
+
+// TestFunctionsOfPlannedNetwork: files have an SriovNetwork, which has no NetworkAttachmentDefinition yet.
+func TestFunctionsOfPlannedNetwork(t *testing.T) {
+	of := func(spec string) string {
+		return "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetwork\nmetadata: {namespace: x, name: vlan101}\nspec: {networkNamespace: clusters, resourceName: vfs, vlan: 101" + spec + "}\n---\n"
+	}
+	const trusted = ", spoofChk: 'off', trust: 'on'"
+	for objects, want := range map[string]problem.Cause{
+		of(trusted) + functions("vfs", "vfs", "netdevice"): problem.NADNotCreated,
+		of(trusted) + functions("vfs", "vfs", "vfio-pci"):  problem.SRIOVBoundToVFIO,
+		of(""): problem.NADChecksMACs,
+		of(trusted + `, ipam: '{"type": "host-local"}'`): problem.NADHasIPAM,
+		of(trusted + `, ipam: '{}'`):                     problem.NADNotCreated,
+	} {
+		t.Run(objects, func(t *testing.T) {
+			request, ps := translated(withCreator(t, objects))
+			found := causesOf(ps, problem.NADNotCreated, problem.SRIOVBoundToVFIO, problem.NADChecksMACs, problem.NADHasIPAM, problem.NADResourceMissing, problem.SRIOVResourceExhausted)
+			g := NewWithT(t)
+			g.Expect(found).To(ContainElement(HaveField("Cause", want)), "%v", ps)
+			if want == problem.NADNotCreated {
+				g.Expect(found).To(HaveLen(1))
+				g.Expect(request.Networks[0].Attachment.Layer2).To(Equal("sriov openshift.io/vfs vlan 101"))
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ package nad
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -21,6 +22,13 @@ type Creator struct {
 	Spec              struct {
 		// NetworkNamespace is that of an SriovNetwork. Empty: its own namespace.
 		NetworkNamespace string `json:"networkNamespace"`
+		// ResourceName of an SriovNetwork is without its prefix.
+		ResourceName string `json:"resourceName"`
+		VLAN         int    `json:"vlan"`
+		SpoofCheck   string `json:"spoofChk"`
+		Trust        string `json:"trust"`
+		// IPAM is JSON.
+		IPAM string `json:"ipam"`
 		// NamespaceSelector is that of a ClusterUserDefinedNetwork.
 		NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
 		// Network is that of a ClusterUserDefinedNetwork. A UserDefinedNetwork has its fields in spec.
@@ -63,7 +71,27 @@ func (all Creators) Of(a network.Attachment) (o Object, ok bool) {
 	if i < 0 {
 		return Object{}, false
 	}
-	return Object{Namespace: a.Namespace, Name: a.Name, Config: all[i].config(a), UserDefined: Owner{Kind: all[i].Kind, Name: all[i].Name}}, true
+	o = Object{Namespace: a.Namespace, Name: a.Name, Config: all[i].config(a), UserDefined: Owner{Kind: all[i].Kind, Name: all[i].Name}}
+	if name := all[i].Spec.ResourceName; name != "" {
+		o.ResourceName = sriovPrefix + name
+		o.Config = all[i].sriovConfig()
+	}
+	return o, true
+}
+
+// sriovPrefix is the default prefix of resources of OpenShift's SR-IOV operator.
+const sriovPrefix = "openshift.io/"
+
+// sriovConfig returns the parts that plans depend on of the configuration that the SR-IOV operator creates for c
+// (RenderNetAttDef in its api/v1/helper.go).
+func (c Creator) sriovConfig() string {
+	var ipam any = c.Spec.IPAM
+	_ = json.Unmarshal([]byte(c.Spec.IPAM), &ipam) // Other text assigns addresses, too.
+	conf := map[string]any{"cniVersion": "1.0.0", "name": c.Name, "type": typeSRIOV, "vlan": c.Spec.VLAN, "spoofchk": c.Spec.SpoofCheck, "trust": c.Spec.Trust}
+	if ipam != "" {
+		conf["ipam"] = ipam
+	}
+	return encoded(conf)
 }
 
 // config returns the configuration of a that OVN-Kubernetes creates for c (renderCNINetworkConfig in its

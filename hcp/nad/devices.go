@@ -5,16 +5,22 @@ package nad
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cldmnky/oooi/network/problem"
 )
 
-// A DeviceObject is a NodeNetworkState or NodeNetworkConfigurationPolicy of nmstate.
+// A DeviceObject is a NodeNetworkState or NodeNetworkConfigurationPolicy of nmstate, or an SriovNetworkNodePolicy.
 type DeviceObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
 		DesiredState json.RawMessage `json:"desiredState"`
+		// ResourceName of an SriovNetworkNodePolicy is without its prefix.
+		ResourceName string `json:"resourceName"`
+		DeviceType   string `json:"deviceType"`
 	} `json:"spec"`
 	Status struct {
 		CurrentState json.RawMessage `json:"currentState"`
@@ -23,11 +29,15 @@ type DeviceObject struct {
 
 // DeviceKinds returns the kinds of DeviceObjects, in the form "<group> <Kind>".
 func DeviceKinds() []string {
-	return []string{"nmstate.io " + kindNodeState, "nmstate.io NodeNetworkConfigurationPolicy"}
+	return []string{"nmstate.io " + kindNodeState, "nmstate.io NodeNetworkConfigurationPolicy", "sriovnetwork.openshift.io " + kindFunctions}
 }
 
-// kindNodeState is the kind of the object that reports the network of the node with its name.
-const kindNodeState = "NodeNetworkState"
+const (
+	// kindNodeState is the kind of the object that reports the network of the node with its name.
+	kindNodeState = "NodeNetworkState"
+	// kindFunctions is the kind of the object that creates virtual functions and binds them to a driver.
+	kindFunctions = "SriovNetworkNodePolicy"
+)
 
 // DeviceObjects are objects that say which devices nodes have.
 type DeviceObjects []DeviceObject
@@ -75,4 +85,45 @@ func mapped(state json.RawMessage) map[string]bool {
 		}
 	}
 	return out
+}
+
+// A Binding is how policies bind the virtual functions of a resource.
+type Binding struct {
+	// VFIO are the names of the policies that bind them to vfio-pci.
+	VFIO []string
+	// netdevice is true if another policy leaves them to their network driver.
+	netdevice bool
+}
+
+// Bound returns the bindings of virtual functions, by their resource without its prefix.
+func (all DeviceObjects) Bound() map[string]Binding {
+	out := map[string]Binding{}
+	for _, o := range all {
+		if o.Kind != kindFunctions {
+			continue
+		}
+		b := out[o.Spec.ResourceName]
+		if o.Spec.DeviceType == "vfio-pci" {
+			b.VFIO = append(b.VFIO, o.Name)
+		} else {
+			b.netdevice = true
+		}
+		out[o.Spec.ResourceName] = b
+	}
+	return out
+}
+
+// onVFIO returns the problem that the virtual functions of o are bound to vfio-pci, or nil. Pods get no interface then
+// (DPDKMode in sriov-cni's pkg/config), and KubeVirt needs it for a bridge (composeDesiredSpec in its
+// pkg/network/setup/netpod). If only some functions of the resource are, the problem is a Warning.
+func onVFIO(o Object, nodes Nodes, plugin map[string]any) *problem.Problem {
+	b := nodes.Bound[o.ResourceName[strings.LastIndex(o.ResourceName, "/")+1:]]
+	if len(b.VFIO) == 0 || text(plugin["type"]) != typeSRIOV {
+		return nil
+	}
+	p := o.problem(problem.SRIOVBoundToVFIO, problem.Args{"policy": b.VFIO[:min(len(b.VFIO), maxListed)], "resource": {o.ResourceName}})
+	if b.netdevice {
+		*p = p.Warning()
+	}
+	return p
 }

@@ -42,6 +42,8 @@ type Nodes struct {
 	OVN bool
 	// Mapped are the physical networks of OVN-Kubernetes that some node maps to a bridge, or should map. Nil means unknown.
 	Mapped map[string]bool
+	// Bound are the bindings of virtual functions, by their resource without its prefix.
+	Bound map[string]Binding
 }
 
 // Attach returns the network of o and how an edge joins it. If no edge can join, the Attachment is zero, and the problem

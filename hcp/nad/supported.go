@@ -83,7 +83,7 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	case onBridge && ofOVS:
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
 	}
-	return cmp.Or(misspelled(o, plugins[0]), unscheduled(o, nodes), refused(o, plugins))
+	return cmp.Or(misspelled(o, plugins[0]), unscheduled(o, nodes), onVFIO(o, nodes, plugins[0]), refused(o, plugins))
 }
 
 // assignsAlways reports whether conf has a version of the CNI specification in which each result has an address: 0.1.0,
@@ -145,11 +145,11 @@ func CutsOff(o Object, nodes Nodes) *problem.Problem {
 // OtherMapped returns the first mapped physical networks other than name, sorted: users choose how many there are.
 func (n Nodes) OtherMapped(name string) problem.Values {
 	all := slices.DeleteFunc(slices.Sorted(maps.Keys(n.Mapped)), func(x string) bool { return x == name })
-	return all[:min(len(all), maxMapped)]
+	return all[:min(len(all), maxListed)]
 }
 
-// maxMapped is the maximum number of mapped physical networks that a problem names.
-const maxMapped = 5
+// maxListed is the maximum number of names from objects of files that a problem lists.
+const maxListed = 5
 
 // bridgeMarker comes before the name of a bridge in the resources that KubeVirt's bridge marker offers for a node.
 const bridgeMarker = "bridge.network.kubevirt.io/"

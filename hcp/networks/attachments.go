@@ -45,22 +45,12 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 		return network.Attachment{}, problem.Problems{nad.Problem(problem.NADNotFound, a, problem.Args{"nodePools": pools, "types": {nad.SupportedKinds}})}
 	}
 	object := nadObject(found)
-	a, fault := nad.Attach(object, o.nodes)
-	out := cmp.Or(nad.RulesOut(object, o.nodes), contradicted(o, found))
-	if fault != nil && !r.Primary && out != nil && out.StopsVMs() {
-		fault = out // VMs need the network, but no edges there.
+	a, out := o.joined(r, object, found)
+	if a.Name == "" {
+		return a, problem.Problems{*out}
 	}
-	if fault != nil {
-		return network.Attachment{}, problem.Problems{*fault}
-	}
-	if out == nil {
-		out = cutsOff(o, r, object)
-	}
-	switch {
-	case out != nil && out.Blocks() && !o.attached[r.Attachment]:
-		return network.Attachment{}, problem.Problems{*out}
-	case out != nil:
-		problems = append(problems, out.Warning()) // VMs already use the network, or can use it.
+	if out != nil {
+		problems = append(problems, *out)
 	}
 	limits := nad.Limits(object)
 	if o.attached[r.Attachment] { // The nodes have its plugins.
@@ -69,18 +59,46 @@ func attachment(o indexed, r network.NetworkRequest) (network.Attachment, proble
 	return a, append(problems, limits...)
 }
 
+// joined returns the network of r, whose NAD is object, and what VMs lack there. It returns the zero Attachment and an
+// Error if edges cannot join the network, or no VM can. found is zero if the NAD does not exist yet.
+func (x indexed) joined(r network.NetworkRequest, object nad.Object, found nadv1.NetworkAttachmentDefinition) (network.Attachment, *problem.Problem) {
+	a, fault := nad.Attach(object, x.nodes)
+	out := nad.RulesOut(object, x.nodes)
+	if out != nil && out.Cause == problem.SRIOVBoundToVFIO && !r.Primary && len(r.NodePools) > 0 && len(x.bridged(r)) == 0 {
+		out = nil // The user passes the functions to VMs.
+	}
+	out = cmp.Or(out, contradicted(x, found))
+	if fault != nil && !r.Primary && out != nil && out.StopsVMs() {
+		fault = out // VMs need the network, but no edges there.
+	}
+	if fault != nil {
+		return network.Attachment{}, fault
+	}
+	if out == nil {
+		out = cutsOff(x, r, object)
+	}
+	switch {
+	case out != nil && out.Blocks() && !x.attached[r.Attachment]:
+		return network.Attachment{}, out
+	case out != nil:
+		*out = out.Warning() // VMs already use the network, or can use it.
+	}
+	return a, out
+}
+
 // notCreated returns the network of r, whose NAD is not created yet, with the layer-2 network of object. It returns the
 // zero Attachment if edges cannot join that network. problems are those of the network.
 func notCreated(o indexed, r network.NetworkRequest, object nad.Object, problems problem.Problems) (network.Attachment, problem.Problems) {
 	a := r.Attachment
 	if object.Config != "" {
-		planned, fault := nad.Attach(object, nad.Nodes{})
-		if fault != nil {
-			return network.Attachment{}, problem.Problems{*fault}
+		o.nodes.Resources = nil // Nodes may not offer them yet, either.
+		planned, out := o.joined(r, object, nadv1.NetworkAttachmentDefinition{})
+		if planned.Name == "" {
+			return planned, problem.Problems{*out}
 		}
 		a.Layer2 = planned.Layer2
-		if out := cutsOff(o, r, object); out != nil {
-			problems = append(problems, out.Warning())
+		if out != nil {
+			problems = append(problems, *out)
 		}
 	}
 	owner := object.UserDefined.Kind + " " + object.UserDefined.Name

@@ -21,7 +21,7 @@ import (
 )
 
 func nodesForEdges(o objects.Objects, mapped map[string]bool) nad.Nodes {
-	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: o.Management.RunsOVN(o.Nodes), Mapped: mapped}
+	nodes := nad.Nodes{ForwardByDefault: forwardByDefault(o), OVN: o.Management.RunsOVN(o.Nodes), Mapped: mapped, Bound: o.Devices.Bound()}
 	reported := o.ReportedNodes()
 	if o.Partial && len(reported) == 0 {
 		return nodes

@@ -248,12 +248,7 @@ func cutsOff(o indexed, r network.NetworkRequest, object nad.Object) *problem.Pr
 	if out == nil {
 		return nil
 	}
-	var left []string
-	for _, name := range r.NodePools {
-		if np := o.byName[name]; np == nil || !o.rebound(*np, r.Attachment) {
-			left = append(left, name)
-		}
-	}
+	left := o.bridged(r)
 	switch {
 	case len(left) == 0 && len(r.NodePools) > 0:
 		return nil
@@ -263,6 +258,16 @@ func cutsOff(o indexed, r network.NetworkRequest, object nad.Object) *problem.Pr
 		*out = out.Warning()
 	}
 	return out
+}
+
+// bridged returns the NodePools of r whose VMs HyperShift connects, through a bridge.
+func (x indexed) bridged(r network.NetworkRequest) (names []string) {
+	for _, name := range r.NodePools {
+		if np := x.byName[name]; np == nil || !x.rebound(*np, r.Attachment) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // rebound reports whether the user patches how VMs of np are connected to a.

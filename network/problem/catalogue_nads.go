@@ -244,6 +244,10 @@ var (
 		What:   "No node has a virtual function {resource}, which NetworkAttachmentDefinition {nad} needs.",
 		Effect: "Each edge needs one, as each VM does.",
 		Fix:    "Add virtual functions with an SriovNetworkNodePolicy, or use type bridge, cnv-bridge or OVN localnet."})
+	SRIOVBoundToVFIO = declare("SRIOVBoundToVFIO", Entry{Reason: NetworkUnsupported, Severity: SeverityError, StopsVMs: true,
+		What:   "SriovNetworkNodePolicy {policy} binds virtual functions {resource}, which NetworkAttachmentDefinition {nad} needs, to vfio-pci.",
+		Effect: "With such a function, edges get no interface, and HyperShift's VMs do not start.",
+		Fix:    "Set spec.deviceType of the policy to netdevice."})
 	ClientNetworksOnOVN = declare("ClientNetworksOnOVN", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning, Mistake: true,
 		What:   "Annotation {key} has no effect on network {network}, because OVN-Kubernetes does not add the routes that edges need.",
 		Effect: "Hosts beyond the network cannot use the service VIP, unless the gateway translates their addresses.",
