@@ -113,6 +113,9 @@ func TestNodesInMaintenance(t *testing.T) {
 				}
 			}
 			g.Expect(kept.Action).To(Equal(decide.Leave))
+			refused.Binding = nil
+			g.Expect(decide.About(refused, testOptions.Release, testNow).Desired).To(BeEmpty(), "without its rights in the namespace")
+			refused.Binding = w.Binding
 			g.Expect(len(kept.Removed) > 0).To(Equal(c.stored > 0 && !c.waits), "a budget ends, despite an Error")
 			g.Expect(store(&refused, kept)["clusters.vlan100"]).To(Equal(c.waits), "the budget, despite an Error")
 			g.Expect(store(&w, d)["clusters.vlan100"]).To(Equal(c.waits), "the budget")

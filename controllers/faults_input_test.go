@@ -41,7 +41,6 @@ func faultsOfInput() []fault {
 		{name: "A NodePool has a field of another type that oooi does not read", keeps: "everything", inject: poolUndecodable},
 		{name: "A VM has a field of another type that oooi reads", sees: "Error NotApplied", words: "VirtualMachineInstance", keeps: "everything, with the previous plan", inject: vmUndecodable},
 		{name: "A VM has an address of the edges", sees: "Warning AddressInUse", words: "192.168.100.4", keeps: "everything, if that VM does not answer for the address", inject: addressOfEdges},
-		{name: "No management node has room for a VM", sees: "Warning NodesNotJoining", words: "has not started late on network", keeps: "everything for other VMs", inject: vmUnschedulable},
 		{name: "The DHCP pool is smaller than the NodePools", sees: "Warning RangeTooSmall", words: "dhcp-range", keeps: "everything for the VMs that have an address", inject: annotation("dhcp-range", "192.168.100.10-192.168.100.10")},
 		{name: "Another cluster asks for the same network", sees: "Info NetworkShared", words: "uses network", keeps: "everything; the other cluster waits", inject: secondCluster},
 		{name: "An annotation has a wrong value", sees: "Error AnnotationInvalid", words: "lease-time", keeps: "everything, with the previous plan", inject: annotation("lease-time", "soon")},
@@ -188,15 +187,6 @@ func poolDeleted(t *testing.T, h hosted) func() {
 func addressOfEdges(t *testing.T, h hosted) func() {
 	vm := h.vm(t, "thief", "192.168.100.4")
 	return func() { NewWithT(t).Expect(h.admin.Delete(t.Context(), vm)).To(Succeed()) }
-}
-
-func vmUnschedulable(t *testing.T, h hosted) func() {
-	vm := h.vm(t, "late", "")
-	h.patched(t, &kubevirtv1.VirtualMachineInstance{}, h.ns, vm.Name, map[string]any{"status": map[string]any{"phase": "Scheduling", "interfaces": nil,
-		"conditions": []any{map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": "2026-03-04T05:06:07Z"}}}})
-	return func() {
-		h.patched(t, &kubevirtv1.VirtualMachineInstance{}, h.ns, vm.Name, map[string]any{"status": map[string]any{"phase": "Running", "conditions": nil}})
-	}
 }
 
 func secondCluster(t *testing.T, h hosted) func() {

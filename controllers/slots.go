@@ -19,6 +19,8 @@ const (
 	workers = 8
 	// unprovenWorkers is the maximum number of workers that reconcile clusters with no pass before, or with a slow one.
 	unprovenWorkers = workers - 2
+	// slowWorkers is the maximum number of workers that reconcile clusters with a slow last pass.
+	slowWorkers = workers - 4
 	// slowAfter is the duration of a failed pass, or of a decision, after which the pass was slow.
 	slowAfter = 2 * time.Second
 	// passWithin limits the reads and writes of a pass.
@@ -27,12 +29,13 @@ const (
 	whileUnproven = time.Second
 )
 
-// slots has the workers: it decides which clusters may be reconciled now. The zero value knows no cluster.
+// slots limits how many workers reconcile clusters that are new or slow. The zero value knows no cluster.
 type slots struct {
 	mu sync.Mutex
-	// proven are the clusters with a last pass that was not slow.
-	proven  map[types.NamespacedName]bool
-	running int
+	// proven says of each known cluster whether its last pass was not slow.
+	proven map[types.NamespacedName]bool
+	// unproven and slow are how many workers reconcile clusters that are not proven, and slow ones among them.
+	unproven, slow int
 }
 
 // enter reports whether a pass for the cluster key may begin. When the pass ends, call leave with its error, the
@@ -41,27 +44,33 @@ type slots struct {
 func (s *slots) enter(key types.NamespacedName, now time.Time) (leave func(err error, deciding time.Duration, now time.Time), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	unproven, began := !s.proven[key], now
-	if unproven && s.running >= unprovenWorkers {
+	proven, known := s.proven[key]
+	unproven, slow, began := !proven, known && !proven, now
+	if unproven && s.unproven >= unprovenWorkers || slow && s.slow >= slowWorkers {
 		return nil, false
 	}
-	if unproven {
-		s.running++
-	}
+	s.count(unproven, slow, 1)
 	return func(err error, deciding time.Duration, now time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if unproven {
-			s.running--
-		}
-		slow := requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter || deciding > slowAfter
-		if slow || errors.Is(err, gather.ErrGone) {
+		s.count(unproven, slow, -1)
+		if errors.Is(err, gather.ErrGone) {
 			delete(s.proven, key)
 			return
 		}
 		if s.proven == nil {
 			s.proven = map[types.NamespacedName]bool{}
 		}
-		s.proven[key] = true
+		late := requests.TimedOut(err) || err != nil && now.Sub(began) > slowAfter
+		s.proven[key] = !late && deciding <= slowAfter
 	}, true
+}
+
+func (s *slots) count(unproven, slow bool, change int) {
+	if unproven {
+		s.unproven += change
+	}
+	if slow {
+		s.slow += change
+	}
 }

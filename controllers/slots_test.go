@@ -63,6 +63,22 @@ func TestWorkers(t *testing.T) {
 			g.Expect(ok).To(BeTrue(), "a new cluster has left")
 		})
 	}
+	t.Run("many slow ones", func(t *testing.T) {
+		g := NewWithT(t)
+		s := &slots{}
+		key := func(i int) types.NamespacedName { return types.NamespacedName{Name: fmt.Sprint(i)} }
+		for i := range workers {
+			leave, ok := s.enter(key(i), now)
+			g.Expect(ok).To(BeTrue())
+			leave(late, 0, now)
+		}
+		for i := range workers {
+			_, ok := s.enter(key(i), now)
+			g.Expect(ok).To(Equal(i < slowWorkers), "slow cluster %d", i)
+		}
+		_, ok := s.enter(key(workers), now)
+		g.Expect(ok).To(BeTrue(), "a new cluster")
+	})
 }
 
 // hangingWrites are the namespaces in which writes have no answer now. The zero value has none.
@@ -130,7 +146,7 @@ func testHangingWrites(t *testing.T, s *apiServer) {
 	for _, h := range bad {
 		g.Eventually(h.says(t)).Should(And(HavePrefix("NotApplied"), ContainSubstring("did not answer within 5s")))
 	}
-	g.Eventually(writes.since).WithPolling(10*time.Second).Should(BeNumerically("<=", unprovenWorkers), "the first passes have ended, and all are known to be slow")
+	g.Eventually(writes.since).WithPolling(10*time.Second).Should(BeNumerically("<=", slowWorkers), "the first passes have ended, and all are known to be slow")
 	for i := range 3 {
 		value := fmt.Sprintf("rubbish%d", i)
 		good.annotate(t, "cidr", value)

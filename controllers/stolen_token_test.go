@@ -260,9 +260,16 @@ func testThiefsEvents(t *testing.T, s thief, _ hosted) {
 	g.Expect(s.c.Create(t.Context(), e, client.DryRunAll)).To(refusedByPolicy())
 	g.Expect(patch(t, s, "default", "ours", &eventsv1.Event{}, never)).To(refusedByPolicy())
 	g.Expect(patch(t, s, "default", "others", &eventsv1.Event{}, again)).To(refusedByPolicy())
+	g.Expect(s.c.Create(t.Context(), event("new", "kubelet"), client.DryRunAll)).To(refusedByPolicy())
 	e = event("new", "oooi")
 	e.Labels = map[string]string{"a": "b"}
 	g.Expect(s.c.Create(t.Context(), e, client.DryRunAll)).To(refusedByPolicy())
+	// As the leader election writes it.
+	about := corev1.ObjectReference{Kind: "Lease", Namespace: "oooi-system", Name: "oooi.densityops.com"}
+	leads := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: about.Namespace, Name: "leads"}, InvolvedObject: about, Reason: "LeaderElection", Type: corev1.EventTypeNormal}
+	g.Expect(s.c.Create(t.Context(), leads, client.DryRunAll)).To(Succeed())
+	leads = &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: about.Namespace, Name: "leads", Finalizers: []string{"example.com/never"}}, InvolvedObject: about}
+	g.Expect(s.c.Create(t.Context(), leads, client.DryRunAll)).To(refusedByPolicy())
 }
 
 // testThiefSelects makes policies and budgets that concern etcd.

@@ -22,11 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/cldmnky/oooi/controllers/decide"
 	"github.com/cldmnky/oooi/controllers/own"
 	"github.com/cldmnky/oooi/controllers/watch"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/hcp/lenient"
 	"github.com/cldmnky/oooi/network"
+	"github.com/cldmnky/oooi/network/problem"
 	"github.com/cldmnky/oooi/reported"
 )
 
@@ -180,4 +182,17 @@ func TestVMsThatStartWakeNoCluster(t *testing.T) {
 	g.Expect(wakes(vm("Scheduled"), vm(""))).To(BeFalse())
 	g.Expect(wakes(vm("Scheduling"), vm("Scheduling", lenient.VMCondition{Reason: "Unschedulable"}))).To(BeTrue())
 	g.Expect(wakes(vm("Scheduled"), vm("Failed"))).To(BeTrue())
+}
+
+// TestVMsNotStartedAreReported: the operator says which VMs KubeVirt has not started, and serves them nevertheless.
+func TestVMsNotStartedAreReported(t *testing.T) {
+	g := NewWithT(t)
+	w, _ := twoEdges(t)
+	vm := lenient.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters-blue", Name: "late", CreationTimestamp: metav1.NewTime(testNow.Add(-time.Hour))}}
+	vm.Spec.Networks = []lenient.VMNetwork{{Name: "iface1", Multus: &lenient.VMMultus{NetworkName: "clusters/vlan100"}}}
+	vm.Status.Phase = "Scheduling"
+	w.VMs = append(w.VMs, vm)
+	d := decide.About(w, testOptions.Release, testNow)
+	g.Expect(d.Action).To(Equal(decide.Serve))
+	g.Expect(d.Problems).To(ContainElement(And(HaveField("Cause", problem.VMsNotStarted), HaveField("Args", HaveKeyWithValue("newVMs", problem.Values{"late"})))))
 }

@@ -114,7 +114,7 @@ func TestConfinedLaw(t *testing.T) {
 		}
 		if !slices.ContainsFunc(d.Problems, func(x problem.Problem) bool { return x.Cause == problem.NetworksOverlap }) {
 			s.Networks = slices.DeleteFunc(slices.Clone(s.Networks), func(n network.NetworkRequest) bool { return slices.Contains(refused, n.Attachment.NetworkName()) })
-			named := map[string][]netip.Addr{} // hosts that settings of refused networks name still are hosts
+			named := map[string][]netip.Addr{} // addresses in settings of a refused network still count as hosts
 			for _, n := range p.Networks {
 				named[n.Name] = n.DHCP.Named
 			}

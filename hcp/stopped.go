@@ -237,22 +237,24 @@ func quoted(reason, message string) string {
 }
 
 const (
-	// faultLasts is how long KubeVirt reports a fault of a VM that starts, until it is a problem.
-	faultLasts = 2 * time.Minute
-	// startsWithin is how long a VM may take to start. It may wait for a disk before KubeVirt creates its pod.
+	// startsWithin is how long a VM may take to start, for example until an autoscaler has added a node.
 	startsWithin = 10 * time.Minute
 	// maxNotStarted is the maximum number of VMs that a problem names.
 	maxNotStarted = 5
 )
 
 // NotStarted returns a problem for each reason why VMs of o that boot from a network have not started at the time now. Of
-// VMs with one reason, KubeVirt's message is that of the first.
+// VMs with one reason, KubeVirt's message is that of the first. Files may be old, so a VM in files needs a reason.
 func NotStarted(o Objects, now time.Time) (ps problem.Problems) {
+	waiting := network.Without(o.VMs, func(m lenient.VirtualMachineInstance) bool {
+		return !m.Starting() || m.DeletionTimestamp != nil || now.Sub(m.CreationTimestamp.Time) <= startsWithin
+	})
+	slices.SortFunc(waiting, func(a, b lenient.VirtualMachineInstance) int { return strings.Compare(a.Name, b.Name) })
 	late := map[string]problem.Args{}
-	for _, m := range slices.SortedFunc(slices.Values(o.VMs), func(a, b lenient.VirtualMachineInstance) int { return strings.Compare(a.Name, b.Name) }) {
-		reason, text := notStarted(m, now)
+	for _, m := range waiting {
+		reason, text := notStarted(m, o.Partial)
 		from, boots := networks.BootsFrom(m)
-		if text == "" || !boots || m.DeletionTimestamp != nil {
+		if text == "" || !boots {
 			continue
 		}
 		args := late[reason]
@@ -273,17 +275,15 @@ func NotStarted(o Objects, now time.Time) (ps problem.Problems) {
 	return ps
 }
 
-// notStarted returns why m has not started at the time now: a reason, and a text with the reason. Both are empty if m runs
-// or is not late.
-func notStarted(m lenient.VirtualMachineInstance, now time.Time) (reason, text string) {
-	starts, hasPod := m.Starts()
-	old := now.Sub(m.CreationTimestamp.Time) > startsWithin
+// notStarted returns why m has not started: a reason, and a text with the reason. Both are empty if KubeVirt gives none,
+// unless m has had a pod for long.
+func notStarted(m lenient.VirtualMachineInstance, files bool) (reason, text string) {
 	for _, c := range m.Status.Conditions {
-		if starts && c.Reason+c.Message != "" && (old || !c.Since.IsZero() && now.Sub(c.Since.Time) > faultLasts) {
+		if c.Reason+c.Message != "" {
 			return c.Reason, strings.TrimSuffix(quoted(c.Reason, c.Message), ".")
 		}
 	}
-	if old && hasPod {
+	if m.PodStarting() && !files {
 		return m.Status.Phase, "phase " + m.Status.Phase
 	}
 	return "", ""

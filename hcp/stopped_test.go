@@ -145,8 +145,8 @@ func TestVMsNotStarted(t *testing.T) {
 			Spec:   lenient.VMSpec{Networks: []lenient.VMNetwork{{Name: "n", Multus: &lenient.VMMultus{NetworkName: "vlan100"}}}},
 			Status: lenient.VMStatus{Phase: phase, Conditions: conditions}}
 	}
-	because := func(reason string, lasting time.Duration) lenient.VMCondition {
-		return lenient.VMCondition{Type: "PodScheduled", Status: "False", Reason: reason, Message: "no \nroom.", Since: before(lasting)}
+	because := func(reason string) lenient.VMCondition {
+		return lenient.VMCondition{Type: "Synchronized", Status: "False", Reason: reason, Message: "no \nroom."}
 	}
 	const minute, unschedulable = time.Minute, "Unschedulable"
 	onPodNetwork, deleted := vm("a", "Scheduling", time.Hour), vm("a", "Scheduling", time.Hour)
@@ -158,16 +158,16 @@ func TestVMsNotStarted(t *testing.T) {
 	}{
 		"it runs":                     {[]lenient.VirtualMachineInstance{vm("a", "", time.Hour)}, ""},
 		"it starts":                   {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 9*minute)}, ""},
-		"no room for a minute":        {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", minute, because(unschedulable, minute))}, ""},
-		"no room":                     {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 3*minute, because(unschedulable, 3*minute))}, "a (Unschedulable: no room)"},
-		"no disk, without a time":     {[]lenient.VirtualMachineInstance{vm("a", "Pending", time.Hour, lenient.VMCondition{Reason: unschedulable})}, "a (Unschedulable)"},
-		"an image, at each attempt":   {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", time.Hour, because("ImagePullBackOff", 0))}, "a (ImagePullBackOff: no room)"},
+		"no room for minutes":         {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 9*minute, because(unschedulable))}, ""},
+		"no room":                     {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 11*minute, because(unschedulable))}, "a (Unschedulable: no room)"},
+		"no disk, no message":         {[]lenient.VirtualMachineInstance{vm("a", "Pending", time.Hour, lenient.VMCondition{Reason: unschedulable})}, "a (Unschedulable)"},
+		"an image, at each attempt":   {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", time.Hour, because("ImagePullBackOff"))}, "a (ImagePullBackOff: no room)"},
 		"its pod has no network":      {[]lenient.VirtualMachineInstance{vm("a", "Scheduling", 11*minute)}, "a (phase Scheduling)"},
 		"its disk is imported":        {[]lenient.VirtualMachineInstance{vm("a", "Pending", time.Hour)}, ""},
 		"it migrates to another spec": {[]lenient.VirtualMachineInstance{vm("a", "", time.Hour, lenient.VMCondition{Type: "MigrationRequired"})}, ""},
 		"it boots from another":       {[]lenient.VirtualMachineInstance{onPodNetwork}, ""},
 		"it is deleted":               {[]lenient.VirtualMachineInstance{deleted}, ""},
-		"several": {[]lenient.VirtualMachineInstance{vm("c", "Scheduling", time.Hour), vm("b", "Scheduling", time.Hour, because(unschedulable, minute)), vm("a", "Scheduling", time.Hour)},
+		"several": {[]lenient.VirtualMachineInstance{vm("c", "Scheduling", time.Hour), vm("b", "Scheduling", time.Hour, because(unschedulable)), vm("a", "Scheduling", time.Hour)},
 			"a, c (phase Scheduling); b (Unschedulable: no room)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,4 +187,6 @@ func TestVMsNotStarted(t *testing.T) {
 		o.VMs = append(o.VMs, vm(fmt.Sprint("vm", i), "Scheduled", time.Hour))
 	}
 	g.Expect(hcp.NotStarted(o, now)).To(HaveExactElements(HaveField("Args", HaveKeyWithValue("newVMs", HaveLen(5)))))
+	o.Partial = true
+	g.Expect(hcp.NotStarted(o, now)).To(BeEmpty(), "files may be old")
 }

@@ -87,7 +87,7 @@ func (r Writer) restrict(ctx context.Context, w gather.World, d decide.Decision)
 			return err
 		}
 		if changed {
-			logr.FromContextOrDiscard(ctx).Info("plan in force changed, though the new one is not applied", "kind", want.GetKind(), "name", want.GetName())
+			logr.FromContextOrDiscard(ctx).Info("object of the plan in force changed, though the new plan is not applied", "kind", want.GetKind(), "name", want.GetName())
 		}
 	}
 	done := map[own.Key]bool{}

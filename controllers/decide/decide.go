@@ -96,9 +96,9 @@ func About(of gather.World, release desired.Release, now time.Time) Decision {
 	plan, ok := derived.Plan()
 	if !ok || !servable(d.Problems) {
 		// Edges keep serving the plan in force.
-		d.Problems = slices.Concat(d.Problems, w.problemsInForce(release, now))
+		d.Rollouts = w.rollInForce(release, now)
+		d.Problems = slices.Concat(d.Problems, w.problemsInForce(d.Rollouts))
 		if w.HasControlPlane() {
-			d.Rollouts = w.roll(w.Last, release, now)
 			budgets, ended := w.budgets(d.Rollouts)
 			d.Desired = append(w.withoutRemoval(w.restricted(facts.Reserved, w.Permissions)), budgets...)
 			d.Leading = w.leads(w.Last).kept()
@@ -137,16 +137,24 @@ func (w view) paused(release desired.Release, now time.Time) Decision {
 
 // kept returns the decision that keeps the plan in force, with all problems of its edges.
 func (w view) kept(release desired.Release, now time.Time) Decision {
-	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(release, now))}
+	return Decision{Action: Keep, Plan: w.Last, Problems: slices.Concat(w.Unread, w.problemsInForce(w.rollInForce(release, now)))}
 }
 
-// problemsInForce returns the problems of the edges of the plan in force. Without a control plane, it returns only
-// those of missing edges.
-func (w view) problemsInForce(release desired.Release, now time.Time) problem.Problems {
+// rollInForce returns the decisions about the edges of the plan in force, or nil without a control plane.
+func (w view) rollInForce(release desired.Release, now time.Time) []Rolled {
+	if !w.HasControlPlane() {
+		return nil
+	}
+	return w.roll(w.Last, release, now)
+}
+
+// problemsInForce returns the problems of the edges of the plan in force, with their rollouts. Without a control plane,
+// it returns only those of missing edges.
+func (w view) problemsInForce(rollouts []Rolled) problem.Problems {
 	if !w.HasControlPlane() {
 		return w.missingEdges()
 	}
-	return slices.Concat(w.reportedByEdges(w.Last, w.roll(w.Last, release, now)), w.missingEdges())
+	return slices.Concat(w.reportedByEdges(w.Last, rollouts), w.missingEdges())
 }
 
 // restricted returns the plan in force and its NetworkPolicy with fewer destinations, if the administrator now permits

@@ -124,7 +124,7 @@ func overdue(d Decision, e gather.Edge, edges []gather.Edge) problem.Problems {
 		args["node"], args["hours"] = []string{s.Node}, []string{strconv.Itoa(int(rollout.MaintenanceLimit.Hours()))}
 		out = problem.Problems{problem.New(problem.EdgeAwaitsNode, e.Subject(), args)}
 	}
-	if s, _ := d.StepOf(edges[peer].Name); s.Action == rollout.Hold && s.Peer == e.Name {
+	if s, _ := d.StepOf(edges[peer].Name); d.Action == Serve && s.Action == rollout.Hold && s.Peer == e.Name {
 		held := problem.Args{"peer": {e.Name}, "deployment": {edges[peer].Name}}
 		out = append(out, problem.New(problem.EdgeRolloutHeld, edges[peer].Subject(), held))
 	}

@@ -176,8 +176,12 @@ func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Un
 	return out
 }
 
-// budgets returns the PodDisruptionBudgets of the plan in force, whose first rollouts are all, and those that end.
+// budgets returns the PodDisruptionBudgets of the plan in force, and those to remove. all begins with the rollouts of the
+// plan's networks. Both results are empty if the operator has no rights in the namespace yet.
 func (w view) budgets(all []Rolled) (wanted []*unstructured.Unstructured, ended []metav1.PartialObjectMetadata) {
+	if w.Binding == nil {
+		return nil, nil
+	}
 	for i, n := range w.Last.Networks {
 		if r := all[i]; r.Budget {
 			wanted = append(wanted, own.Object(w.ControlPlane, desired.Budget(n, w.Last.Cluster.ControlPlaneNamespace, r.Decision)))

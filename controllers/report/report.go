@@ -219,7 +219,7 @@ func logCondition(log logr.Logger, d decide.Decision, v verdict, exists bool) {
 			"detail", explain.Problem(p).String())
 	}
 	for _, s := range d.Steps() {
-		if s.Action == rollout.Keep || s.Action == rollout.Hold && s.Peer != "" {
+		if d.Action == decide.Serve && (s.Action == rollout.Keep || s.Action == rollout.Hold && s.Peer != "") {
 			apply.LogStep(log, d, s)
 		}
 	}

@@ -2,6 +2,7 @@ package apiproxy
 
 import (
 	"fmt"
+	"math"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -35,15 +36,20 @@ func TestCostOfHeads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?"+c.query, nil)
 			r.Header.Set("Content-Type", c.contentType)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			c.parse(r)
-			runtime.ReadMemStats(&after)
-			needs := int64(after.TotalAlloc - before.TotalAlloc)
+			needs := int64(math.MaxInt64)
+			for range 3 { // The least counts: others may run.
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				c.parse(r)
+				runtime.ReadMemStats(&after)
+				needs = min(needs, int64(after.TotalAlloc-before.TotalAlloc))
+			}
 			t.Logf("a head needs %d bytes, and costs %d", needs, costOf(r))
 			NewWithT(t).Expect(needs).To(BeNumerically("<=", costOf(r)))
 		})
 	}
 	usual := httptest.NewRequest(http.MethodGet, "/api/v1/pods?labelSelector=app%3Da&limit=500", nil)
 	NewWithT(t).Expect(costOf(usual)).To(BeNumerically("<", requestCost+1<<10), "a usual request")
+	usual.Header.Set("Accept", strings.Repeat(",", 31_000))
+	NewWithT(t).Expect(costOf(usual)).To(BeNumerically(">", 31_000*256), "a long Accept is parsed, too")
 }

@@ -112,7 +112,7 @@ func (d *decoder) elements(p *projection, into reflect.Value) {
 		into.SetLen(i + 1)
 		d.object(p, into.Index(i))
 		switch element := into.Index(i).Addr().Interface(); {
-		case isRefusal(element) && i < maxRefusals: // Refusals do not use up the room of what users write.
+		case isNeeded(element) && i < maxRefusals: // Conditions do not use up the room of what users write.
 			d.left, d.bad = before, d.bad[:found]
 		case isIgnored(element):
 			into.Index(i).SetZero()

@@ -209,6 +209,5 @@ func vmiKind() kind {
 			"status.conditions[].status",
 			"status.conditions[].reason",
 			"status.conditions[].message",
-			"status.conditions[].lastTransitionTime",
 		)...)}
 }

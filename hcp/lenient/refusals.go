@@ -44,9 +44,9 @@ const (
 // cut returns the first bytes of text, at most most. It shares no memory with text.
 func cut(text string, most int) string { return strings.Clone(text[:min(len(text), most)]) }
 
-// isRefusal reports whether element is a condition that is a refusal, that shows how far HyperShift's reconciliation
+// isNeeded reports whether element is a condition that is a refusal, that shows how far HyperShift's reconciliation
 // came, or that a VM needs. It shortens the texts of such conditions.
-func isRefusal(element any) bool {
+func isNeeded(element any) bool {
 	switch c := element.(type) {
 	case *VMCondition:
 		return c.isNeeded()

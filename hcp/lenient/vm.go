@@ -6,6 +6,7 @@ package lenient
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,23 +55,25 @@ const migrationRequired = "MigrationRequired"
 
 // A VMCondition is a condition of a VM. Of MigrationRequired, it has only the type.
 type VMCondition struct {
-	Type    string      `json:"type"`
-	Status  string      `json:"status"`
-	Reason  string      `json:"reason"`
-	Message string      `json:"message"`
-	Since   metav1.Time `json:"lastTransitionTime"`
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // isNeeded reports whether c is needed, and shortens it. KubeVirt's virt-controller sets PodScheduled, and the component
-// that fails sets Synchronized. The reason and the message of an image that cannot be pulled change with each attempt.
+// that fails sets Synchronized. It leaves out messages that change again and again: those of the scheduler have counts of
+// nodes, and those of image pulls change with each attempt, as their reasons do.
 func (c *VMCondition) isNeeded() bool {
-	switch pull := c.Reason == "ErrImagePull" || c.Reason == "ImagePullBackOff"; {
+	switch {
 	case c.Type == migrationRequired:
 		*c = VMCondition{Type: migrationRequired}
 	case c.Status != "False" || c.Type != "PodScheduled" && c.Type != "Synchronized":
 		return false
-	case pull:
+	case c.Reason == "ErrImagePull" || c.Reason == "ImagePullBackOff":
 		c.Reason, c.Message = "ImagePullBackOff", ""
+	case c.Reason == corev1.PodReasonUnschedulable:
+		c.Message = ""
 	default:
 		c.Reason, c.Message = cut(c.Reason, maxFromKubeVirt), cut(c.Message, maxFromKubeVirt)
 	}
@@ -85,10 +88,14 @@ func (v *VirtualMachineInstance) HasOtherNetworks() bool {
 	return slices.ContainsFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type == migrationRequired })
 }
 
-// Starts reports whether KubeVirt has not started v yet. hasPod reports whether it has created the pod.
-func (v *VirtualMachineInstance) Starts() (starts, hasPod bool) {
-	hasPod = v.Status.Phase == "Scheduling" || v.Status.Phase == "Scheduled"
-	return hasPod || v.Status.Phase == "Pending", hasPod
+// Starting reports whether KubeVirt has not started v yet.
+func (v *VirtualMachineInstance) Starting() bool {
+	return v.Status.Phase == "Pending" || v.PodStarting()
+}
+
+// PodStarting reports whether KubeVirt has created the pod of v, and has not started v yet.
+func (v *VirtualMachineInstance) PodStarting() bool {
+	return v.Status.Phase == "Scheduling" || v.Status.Phase == "Scheduled"
 }
 
 // Finished reports whether v has stopped for good: KubeVirt keeps the object of a VM that failed, with its last addresses.
@@ -136,11 +143,10 @@ func (v *VirtualMachineInstance) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	v.Status.Phase = interned(v.Status.Phase)
-	starts, _ := v.Starts()
-	if !starts {
+	if !v.Starting() {
 		v.Status.Conditions = slices.DeleteFunc(v.Status.Conditions, func(c VMCondition) bool { return c.Type != migrationRequired })
 	}
-	if !starts && !v.Finished() {
+	if !v.Starting() && !v.Finished() {
 		v.Status.Phase = ""
 	}
 	for i := range v.Spec.Networks {

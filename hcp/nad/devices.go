@@ -46,24 +46,26 @@ type DeviceObjects []DeviceObject
 const defaultPhysical = "physnet"
 
 // Mapped returns the physical networks of the bridge mappings of OVN-Kubernetes that nodes have, or that policies set. It
-// is nil if there are none. onNode has those of each node that reports its network.
+// is nil if there are none. onNode has those of each node that reports its network, and of all policies: which nodes a
+// policy selects is not judged.
 func (all DeviceObjects) Mapped() (some map[string]bool, onNode map[string]map[string]bool) {
 	some, onNode = map[string]bool{}, map[string]map[string]bool{}
+	wanted := map[string]bool{}
 	for _, o := range all {
-		current := mapped(o.Status.CurrentState)
-		if o.Kind == kindNodeState {
-			onNode[o.Name] = current
+		maps.Copy(wanted, mapped(o.Spec.DesiredState))
+		if o.Kind == kindNodeState && len(o.Status.CurrentState) > 0 {
+			onNode[o.Name] = mapped(o.Status.CurrentState)
+			maps.Copy(some, onNode[o.Name])
 		}
-		maps.Copy(some, current)
-		maps.Copy(some, mapped(o.Spec.DesiredState))
 	}
-	if len(some) == 0 {
+	if len(some)+len(wanted) == 0 {
 		return nil, nil
 	}
+	wanted[defaultPhysical] = true
 	for _, names := range onNode {
-		names[defaultPhysical] = true
+		maps.Copy(names, wanted)
 	}
-	some[defaultPhysical] = true
+	maps.Copy(some, wanted)
 	return some, onNode
 }
 

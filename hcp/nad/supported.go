@@ -83,7 +83,7 @@ func RulesOut(o Object, nodes Nodes) *problem.Problem {
 	case onBridge && ofOVS:
 		return o.problem(problem.NADBridgeOfOVS, problem.Args{"device": {bridge}})
 	}
-	return cmp.Or(misspelled(o, plugins[0]), unscheduled(o, nodes), onVFIO(o, nodes, plugins[0]), refused(o, plugins))
+	return cmp.Or(misspelled(o, plugins[0]), unscheduled(o, nodes), refused(o, plugins), onVFIO(o, nodes, plugins[0]))
 }
 
 // assignsAlways reports whether conf has a version of the CNI specification in which each result has an address: 0.1.0,

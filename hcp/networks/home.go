@@ -21,10 +21,12 @@ import (
 // the first of these that exists:
 //
 //  1. the network that runs with the CIDR of the HostedCluster
-//  2. the network of the oldest NodePool, of those without a CIDR of their own: a restore gives all NodePools one age
+//  2. the network of the oldest NodePool, of those without a CIDR of their own
 //  3. the network of the oldest NodePool, of those that do not run with the CIDR of their
 //     NetworkAttachmentDefinition
 //  4. the network of the oldest NodePool, which keeps its own
+//
+// Ages decide late, because a restore gives all NodePools one age.
 func homeNetwork(all []merged, primary []int, o indexed, base settings.Values, last network.Plan) (home int, keepsOwn bool) {
 	cidr := clusterCIDR(o.HostedCluster, base)
 	if len(primary) == 0 {
@@ -83,15 +85,15 @@ func cidrByName(o indexed, all []merged, home int, base settings.Values) problem
 	if home < 0 || all[home].CIDR.IsValid() || !cidr.IsValid() {
 		return nil
 	}
-	at := map[network.Attachment]bool{}
+	candidates := map[network.Attachment]bool{}
 	for _, x := range all {
-		at[x.Attachment] = x.hasCIDR() == all[home].hasCIDR()
+		candidates[x.Attachment] = x.hasCIDR() == all[home].hasCIDR()
 	}
 	bootsFrom := func(np hyperv1.NodePool) network.Attachment {
 		from, _ := bootNetwork(o.HostedCluster, np)
 		return from
 	}
-	pools := slices.DeleteFunc(oldestFirst(o.NodePools), func(np hyperv1.NodePool) bool { return !at[bootsFrom(np)] })
+	pools := slices.DeleteFunc(oldestFirst(o.NodePools), func(np hyperv1.NodePool) bool { return !candidates[bootsFrom(np)] })
 	if bootsFrom(pools[0]) != all[home].Attachment {
 		return nil // the plan in force decided, not the names
 	}

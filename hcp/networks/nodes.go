@@ -64,7 +64,7 @@ func (x indexed) needOf(a network.Attachment) need {
 	return need{resource, bridge, nad.Localnet(object)}
 }
 
-// ofNetwork reports whether pods also start on nodes without needs, but then their network is another one there.
+// ofNetwork reports whether pods also start on nodes that lack it, but without the network.
 func (needs need) ofNetwork() bool { return needs.bridge != "" || needs.physical != "" }
 
 // offers reports whether n has what needs names. A node whose bridge mappings are unknown has them.

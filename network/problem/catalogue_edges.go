@@ -161,11 +161,11 @@ var (
 	VMsNotStarted = declare("VMsNotStarted", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
 		What:   "KubeVirt has not started {newVMs} on network {network} ({error}).",
 		Effect: "They do not become nodes.",
-		Fix:    "Fix the cause in parentheses. The Events of their pods in namespace {namespace} have details."})
+		Fix:    "Fix the cause in parentheses. The Events of these VMs and their pods in namespace {namespace} have details."})
 	VMNodesExcluded = declare("VMNodesExcluded", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
 		What:   "No node may run VMs of NodePool {nodePools}: {nodes}.",
 		Effect: "New VMs stay Pending.",
-		Fix:    "Change {key}, or the labels or taints of nodes. VMs tolerate only taints that annotation {annotation} adds to /spec/template/spec/tolerations, and not spec.tolerations of the HostedCluster."})
+		Fix:    "Change {key} or annotation {annotation}, or the labels or taints of nodes. VMs tolerate only taints that this annotation adds to /spec/template/spec/tolerations, and not spec.tolerations of the HostedCluster."})
 	BootWithoutDiscover = declare("BootWithoutDiscover", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "No DHCPDISCOVER of {newVMs} has reached an edge of network {network} since {since}, although they run.",
 		Effect: "They have no address, so they do not boot.",

@@ -199,8 +199,7 @@ var (
 		Fix:    "Check the name in its spec.config. oooi knows {types}."})
 	NADAssignsAddresses = declare("NADAssignsAddresses", Entry{Reason: NetworkUnsupported, Severity: SeverityInfo,
 		What:   "NetworkAttachmentDefinition {nad} assigns addresses itself.",
-		Effect: "VMs do not boot from its network, so edges do not serve it. KubeVirt's DHCP there gives VMs the DNS servers of the management cluster, and any default route of the network.",
-		Fix:    "Leave any default route out of its ipam."})
+		Effect: "VMs do not boot from its network, so edges do not serve it. KubeVirt's DHCP there gives VMs the DNS servers of the management cluster and, if the network has one, its default route."})
 	NADPortsIsolated = declare("NADPortsIsolated", Entry{Reason: NetworkUnsupported, Severity: SeverityWarning,
 		What:   "NetworkAttachmentDefinition {nad} has portIsolation.",
 		Effect: "VMs on one node of the management cluster cannot reach each other. Edges are not isolated, so VMs reach them.",

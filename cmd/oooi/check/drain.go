@@ -189,7 +189,7 @@ func (f drainFacts) drainOfEdges(n network.Network, places []placeable, nodes []
 	spare, lack := f.spareNodes(n, places, append(stay, nodes...))
 	args := problem.Args{"edges": {"edge " + strings.Join(here, " and edge ")}, "why": {lack}, "nodes": {cmp.Or(placement.FirstOf(spare), "none")}}
 	i := slices.IndexFunc(f.budgets, func(b policyv1.PodDisruptionBudget) bool { return b.Name == wire.BudgetName(n) })
-	// While one edge waits for its node, the budget protects the other one for hours, unless both ran on that node.
+	// While one edge waits for its node, the budget protects the other one for four hours at most, unless both ran on that node.
 	together := len(here) > 1 && len(slices.Compact(on)) == 1
 	unprotected := readyElsewhere == 0 && (i < 0 || readyHere == 0 || together && len(spare) == 0)
 	switch {

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -138,12 +139,18 @@ func bootMachine(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	quiet(t, m, 2*time.Second)
 }
 
-// changeNodePools adds a NodePool, whose VM becomes a node, and deletes it: as an autoscaler does, or an upgrade that replaces nodes.
+// changeNodePools adds a NodePool, boots its VM until it is a node, and deletes it: as an autoscaler does, or an upgrade that
+// replaces nodes.
 func changeNodePools(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) {
 	g := NewWithT(t)
 	const pool = "spare"
 	a := s.network.Attachment
 	g.Expect(s.hypershift.CreateNodePool(t.Context(), s.hosted.Name, pool, a.Namespace+"/"+a.Name, 1)).To(Succeed())
+	remove := func(ctx context.Context) error {
+		_, err := s.cluster.Kubectl(ctx, "-n", hypershift.Namespace, "delete", "nodepool", pool, "--ignore-not-found", "--timeout="+await.Patience.String())
+		return err
+	}
+	t.Cleanup(func() { _ = remove(s.ctx) })
 	o, err := worker.New(t.Context(), s.cluster, s.hypershift, s.hosted.Name, worker.Print(t.Output()))
 	g.Expect(err).NotTo(HaveOccurred())
 	var vms []worker.VM
@@ -157,8 +164,7 @@ func changeNodePools(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) 
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(s.network.DHCP.Range.Contains(node.Lease.Address.Addr())).To(BeTrue())
 	g.Expect(node.Lease.Address.Addr()).NotTo(BeElementOf([]netip.Addr{s.worker.Lease.Address.Addr(), s.client.Address}))
-	_, err = s.cluster.Kubectl(t.Context(), "-n", hypershift.Namespace, "delete", "nodepool", pool, "--timeout="+await.Patience.String())
-	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(remove(t.Context())).To(Succeed())
 	g.Eventually(there).WithPolling(time.Second).Should(Equal(0))
 	g.Expect(machine.SwitchOff(t.Context(), node.Machine.Name, node.Machine.Dir)).To(Succeed())
 	quiet(t, m, 2*time.Second)
