@@ -32,7 +32,7 @@ const (
 // slots limits how many workers reconcile clusters that are new or slow. The zero value knows no cluster.
 type slots struct {
 	mu sync.Mutex
-	// proven says of each known cluster whether its last pass was not slow.
+	// proven has each known cluster. The value is true if its last pass was not slow.
 	proven map[types.NamespacedName]bool
 	// unproven and slow are how many workers reconcile clusters that are not proven, and slow ones among them.
 	unproven, slow int
