@@ -117,7 +117,7 @@ func TestClosedConnectionsAreCounted(t *testing.T) {
 	r, _ := sidecar(t, "--server", listen(t, func(http.ResponseWriter, *http.Request) {}), "--insecure", "--health-listen", "127.0.0.1:0")
 	health := regexp.MustCompile(`"msg":"health started","address":"([^"]+)"`).FindStringSubmatch(r.out.String())[1]
 	const beyond = 16
-	for address, count := range map[string]int{r.address(): 2048/2 + beyond, health: 2 * healthConnections} {
+	for address, count := range map[string]int{r.address(): 512/2 + beyond, health: 2 * healthConnections} {
 		for range count {
 			c, err := net.Dial("tcp", address)
 			g.Expect(err).NotTo(HaveOccurred())
