@@ -34,6 +34,8 @@ type fault struct {
 	onSecond bool
 	// onLongest: it must be the one that has served for the longest time.
 	onLongest bool
+	// fresh: no container of the edge was killed before. The kubelet waits ten seconds before it starts one again for the second time.
+	fresh bool
 	// do returns when all edges serve again. Machines send to the edge it is given.
 	do func(t *testing.T, s *stage, m *measure.Measurement, edge edgePod)
 }
@@ -48,14 +50,14 @@ func nothing() fault {
 func faults() []fault {
 	var all []fault
 	for _, c := range []string{"envoy", "dns", "dhcp", "failover"} {
-		all = append(all, fault{name: "container killed: " + c, cuts: 1, do: killContainer(c)})
+		all = append(all, fault{name: "container killed: " + c, cuts: 1, fresh: true, do: killContainer(c)})
 	}
 	// Envoy keeps the connections, and no VM moves for the time of an NTP server
 	for _, c := range []string{"proxy", "ntp"} {
-		all = append(all, fault{name: "container killed: " + c, do: killContainer(c)})
+		all = append(all, fault{name: "container killed: " + c, fresh: true, do: killContainer(c)})
 	}
 	return append(all,
-		fault{name: "pod killed", cuts: 1, do: killPod},
+		fault{name: "pod killed", cuts: 1, fresh: true, do: killPod},
 		fault{name: "pod deleted", quick: true, planned: true, cuts: 1, do: deletePod},
 		fault{name: "node drained", planned: true, cuts: 1, onSecond: true, do: drainNode},
 		fault{name: "node lost", quick: true, cuts: 1, onSecond: true, do: loseNode},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	core "k8s.io/api/core/v1"
 
 	"github.com/cldmnky/oooi/test/measure"
 )
@@ -189,8 +190,21 @@ func patience(s *stage) time.Duration {
 	return 0
 }
 
-// victim is the edge that machines will send to.
+// victim is the edge that machines will send to. If the fault needs a fresh one, its pod is replaced.
 func (s *stage) victim(t *testing.T, f fault) edgePod {
+	t.Helper()
+	edge := s.chosen(t, f)
+	killed := func(c core.ContainerStatus) bool { return c.RestartCount > 0 }
+	if !f.fresh || !slices.ContainsFunc(edge.Status.ContainerStatuses, killed) {
+		return edge
+	}
+	NewWithT(t).Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
+	s.replaced(t, edge)
+	return s.chosen(t, f)
+}
+
+// chosen is the edge that the fault is about.
+func (s *stage) chosen(t *testing.T, f fault) edgePod {
 	t.Helper()
 	g := NewWithT(t)
 	if f.onSecond && len(s.network.Edges) == 1 {
