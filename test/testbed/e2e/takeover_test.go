@@ -17,6 +17,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/test/measure"
 )
@@ -198,8 +200,15 @@ func (s *stage) victim(t *testing.T, f fault) edgePod {
 	if !f.fresh || !slices.ContainsFunc(edge.Status.ContainerStatuses, killed) {
 		return edge
 	}
-	NewWithT(t).Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
+	g := NewWithT(t)
+	g.Expect(s.hosted.Client.Delete(t.Context(), &edge.Pod)).To(Succeed())
 	s.replaced(t, edge)
+	g.Eventually(func() bool {
+		return errors.IsNotFound(s.hosted.Client.Get(t.Context(), client.ObjectKeyFromObject(&edge.Pod), &core.Pod{}))
+	}).WithPolling(200*time.Millisecond).Should(BeTrue(), "the former pod has ended")
+	m, stop := s.start(t)
+	quiet(t, m, 5*time.Second) // VMs use the edge that they will use.
+	stop()
 	return s.chosen(t, f)
 }
 
