@@ -88,7 +88,7 @@ func TestLargeHeads(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = c.Close() }()
 	settings := "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-	large := "\x00\x80\x00\xfa\x00\x00\x00\x00\x00" // A head of a frame with 32 KiB, of a type that nobody knows.
+	large := "\x00\x80\x00\xfa\x00\x00\x00\x00\x00" // A head of a frame with 32 KiB, of an unknown type.
 	_, err = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+settings+large)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.SetReadDeadline(time.Now().Add(time.Minute))).To(Succeed())
