@@ -61,7 +61,7 @@ func TestSmallWindow(t *testing.T) {
 	settings, ok := frame.(*http2.SettingsFrame)
 	g.Expect(ok).To(BeTrue(), "%T", frame)
 	window, _ := settings.Value(http2.SettingInitialWindowSize)
-	g.Expect(window).To(BeEquivalentTo(64 << 10))
+	g.Expect(window).To(BeEquivalentTo(128 << 10))
 }
 
 // TestLargeHeader: a request with a header that no client needs is refused before it is counted.

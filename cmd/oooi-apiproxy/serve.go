@@ -95,7 +95,7 @@ func (o *options) transport(rules *apirewrite.Rules) (*apiproxy.Transport, error
 }
 
 // small sets the HTTP/2 options of the http.Transport in t, and returns t. It limits the receive buffer of a response to
-// 64 KiB, because Go's default is 4 MiB, and a client may not read. It allows frames of 64 KiB, because fewer and larger frames
+// 128 KiB, because Go's default is 4 MiB, and a client may not read. It allows frames of 64 KiB, because fewer and larger frames
 // cost less.
 func small(t http.RoundTripper) http.RoundTripper {
 	inner := t
@@ -107,7 +107,7 @@ func small(t http.RoundTripper) http.RoundTripper {
 		inner = wrapper.WrappedRoundTripper()
 	}
 	if own, ok := inner.(*http.Transport); ok && inner != http.DefaultTransport {
-		own.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10, MaxReadFrameSize: 64 << 10}
+		own.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 128 << 10, MaxReadFrameSize: 64 << 10}
 	}
 	return t
 }

@@ -78,7 +78,7 @@ func TestSlowStreams(t *testing.T) {
 	for name, row := range map[string]struct {
 		header  int
 		arrives int64
-	}{"small headers": {1, 9}, "large headers": {14 << 10, 8}} {
+	}{"small headers": {1, 9}, "large headers": {24 << 10, 8}} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			var arrived, refused atomic.Int64

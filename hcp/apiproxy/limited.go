@@ -15,7 +15,7 @@ const (
 	// heldRequests limits the sum of the costs of all requests that a server handles at the same time, in bytes.
 	heldRequests = 256 << 20
 	// requestCost is the cost of a request without its headers, in bytes: what an answer needs that its client does not read.
-	requestCost = 128 << 10
+	requestCost = 192 << 10
 	// headerCost is the cost of a header without its text, in bytes. The request to the API server has a copy of each.
 	headerCost = 256
 	// parsedCost is the cost of each byte that is parsed before the API server knows the caller, in bytes. A label selector
