@@ -144,15 +144,20 @@ func (w view) rolloutCheck(n network.Network, acd *unstructured.Unstructured) ro
 
 // storedTime returns the time in an annotation of n's PodDisruptionBudget, or the zero time.
 func (w view) storedTime(n network.Network, annotation string) time.Time {
-	for _, o := range w.Owned {
-		if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
-			since, err := time.Parse(time.RFC3339, o.Annotations[annotation])
-			if err == nil {
-				return since
-			}
+	for _, o := range w.storedBudgets(n) {
+		since, err := time.Parse(time.RFC3339, o.Annotations[annotation])
+		if err == nil {
+			return since
 		}
 	}
 	return time.Time{}
+}
+
+// storedBudgets returns n's PodDisruptionBudget, if it exists.
+func (w view) storedBudgets(n network.Network) []metav1.PartialObjectMetadata {
+	return network.Without(w.Owned, func(o metav1.PartialObjectMetadata) bool {
+		return o.GroupVersionKind() != own.BudgetKind || o.Name != wire.BudgetName(n)
+	})
 }
 
 // objects returns the objects of one network that must exist now, in the order in which they are applied. Edges on hold
@@ -161,10 +166,7 @@ func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Un
 	if r.Check {
 		return []*unstructured.Unstructured{r.acd}
 	}
-	var out []*unstructured.Unstructured
-	if r.Budget {
-		out = append(out, own.Object(w.ControlPlane, desired.Budget(n, ns, r.Decision)))
-	}
+	out := r.budget(w, n, ns)
 	for i, u := range r.edges {
 		if r.Steps[i].Unproven {
 			annotations := u.GetAnnotations() // A copy.
@@ -176,6 +178,14 @@ func (r Rolled) objects(w view, n network.Network, ns string) []*unstructured.Un
 	return out
 }
 
+// budget returns the PodDisruptionBudget of one network, if it must exist now.
+func (r Rolled) budget(w view, n network.Network, ns string) []*unstructured.Unstructured {
+	if !r.Budget {
+		return nil
+	}
+	return []*unstructured.Unstructured{own.Object(w.ControlPlane, desired.Budget(n, ns, r.Decision))}
+}
+
 // budgets returns the PodDisruptionBudgets of the plan in force, and those to remove. all begins with the rollouts of the
 // plan's networks. Both results are empty if the operator has no rights in the namespace yet.
 func (w view) budgets(all []Rolled) (wanted []*unstructured.Unstructured, ended []metav1.PartialObjectMetadata) {
@@ -183,14 +193,9 @@ func (w view) budgets(all []Rolled) (wanted []*unstructured.Unstructured, ended 
 		return nil, nil
 	}
 	for i, n := range w.Last.Networks {
-		if r := all[i]; r.Budget {
-			wanted = append(wanted, own.Object(w.ControlPlane, desired.Budget(n, w.Last.Cluster.ControlPlaneNamespace, r.Decision)))
-			continue
-		}
-		for _, o := range w.Owned {
-			if o.GroupVersionKind() == own.BudgetKind && o.Name == wire.BudgetName(n) {
-				ended = append(ended, o)
-			}
+		wanted = append(wanted, all[i].budget(w, n, w.Last.Cluster.ControlPlaneNamespace)...)
+		if !all[i].Budget {
+			ended = append(ended, w.storedBudgets(n)...)
 		}
 	}
 	return wanted, ended

@@ -189,11 +189,14 @@ func edgeSelectors(edges map[string]string, of map[string]map[string]string, s n
 	return out
 }
 
+// KVM is the resource that KubeVirt offers on nodes with /dev/kvm.
+const KVM = "devices.kubevirt.io/kvm"
+
 // forVMs returns the nodes on which VMs may run: those with labels and without taints that VMs do not tolerate and, if some
 // node has /dev/kvm, with it.
 func forVMs(nodes []corev1.Node, tolerated []corev1.Toleration) []corev1.Node {
 	kvm := func(n corev1.Node) bool {
-		q := n.Status.Allocatable["devices.kubevirt.io/kvm"]
+		q := n.Status.Allocatable[KVM]
 		return !q.IsZero()
 	}
 	some := slices.ContainsFunc(nodes, kvm)

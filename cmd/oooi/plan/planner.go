@@ -183,8 +183,8 @@ func vmsExcluded(o hcp.Objects) (ps problem.Problems) {
 	c := placement.Capacity{Nodes: network.Without(o.ReportedNodes(), unlabeled)}
 	free, need := c.Free(nil), corev1.ResourceList{}
 	for _, all := range free {
-		if q := all[kvm]; !q.IsZero() {
-			need[kvm] = resource.MustParse("1")
+		if q := all[networks.KVM]; !q.IsZero() {
+			need[networks.KVM] = resource.MustParse("1")
 		}
 	}
 	selectors, tolerated, sizes := networks.NodeSelectors(o), networks.Tolerations(o), networks.NodePoolSizes(o)
@@ -195,7 +195,7 @@ func vmsExcluded(o hcp.Objects) (ps problem.Problems) {
 			continue
 		}
 		if len(rooms) > 0 {
-			others["offer no "+kvm] = len(rooms)
+			others["offer no "+networks.KVM] = len(rooms)
 		}
 		why := placement.CountsOf(others)
 		if last := len(ps) - 1; last >= 0 && ps[last].Args["nodes"].String() == why {
@@ -207,9 +207,6 @@ func vmsExcluded(o hcp.Objects) (ps problem.Problems) {
 	}
 	return ps
 }
-
-// kvm is the resource that KubeVirt offers on nodes with /dev/kvm.
-const kvm = "devices.kubevirt.io/kvm"
 
 func preview(o hcp.Objects, p Planned) explain.Preview {
 	nodes, _ := hcp.EdgeNodeSelector(o)
