@@ -250,7 +250,7 @@ bench-operator: build ## the operator with CLUSTERS (500) hosted clusters, OTHER
 	cat bin/operator.md
 
 .PHONY: soak
-soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 queries to knot, BIND and our DNS server, floods of DNS on a calm machine, 10,000 flaps of a name, of a listener, and of a name between two backends, 1,000 changes with 100 long connections, ten minutes without an API server, ten minutes of killing the operator, two hours of drains, node losses and edits
+soak: ## the long versions: ten minutes for each fuzz target, a million random worlds, every package with the race detector, every failover fault with 2,500 seeds, 5,000 histories of two DHCP servers, 200,000 queries to knot, BIND and our DNS server, floods of DNS on a calm machine, 10,000 flaps of a name, of a listener, and of a name between two backends, 1,000 changes with 100 long connections, ten minutes without an API server, ten minutes of killing the operator, two hours of drains, node losses and edits; OTHER=path, a checkout of another version, has the day change to it and back
 	$(MAKE) fuzz FUZZTIME=10m
 	OOOI_WORLDS=1000000 go test -count=1 -timeout 10h -run TestLaws ./hcp
 	OOOI_WORLDS=100000 go test -count=1 -timeout 5h -run TestPlanAndOperatorAgree ./controllers
@@ -265,7 +265,7 @@ soak: ## the long versions: ten minutes for each fuzz target, a million random w
 	OOOI_FLAPS=10000 go test -count=1 -v -timeout 60m -run TestFlaps ./envoy
 	KUBEBUILDER_ASSETS=$$($(testbed) assets) OOOI_CHAOS=10m go test -count=1 -v -timeout 60m -run TestChaos ./test/operatorbench
 	OOOI_OUTAGE=10m go -C test/testbed test -count=1 -v -timeout 60m -run 'TestTakeOver/API' ./e2e
-	OOOI_DAY=$(or $(DAY),2h) go -C test/testbed test -count=1 -v -timeout 25h -run 'TestTakeOver/day' ./e2e
+	OOOI_DAY=$(or $(DAY),2h) OOOI_OTHER=$(abspath $(OTHER)) go -C test/testbed test -count=1 -v -timeout 25h -run 'TestTakeOver/day' ./e2e
 
 .PHONY: try
 try: ## what a VM gets from an edge, in network namespaces and without Kubernetes; FILES=my.yaml serves your own objects, FILES=NAME a story of test/scenarios (root)

@@ -9,8 +9,10 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,18 +22,23 @@ import (
 
 	"github.com/cldmnky/oooi/test/measure"
 	"github.com/cldmnky/oooi/test/testbed/await"
+	"github.com/cldmnky/oooi/test/testbed/cluster"
 	"github.com/cldmnky/oooi/test/testbed/hypershift"
 	"github.com/cldmnky/oooi/test/testbed/lease"
 	"github.com/cldmnky/oooi/test/testbed/worker"
 	"github.com/cldmnky/oooi/test/testbed/worker/machine"
 )
 
-// dayVariable says for how long events happen: `make soak`. Without it, each happens once.
-const dayVariable = "OOOI_DAY"
+const (
+	// dayVariable says for how long events happen: `make soak`. Without it, each happens once.
+	dayVariable = "OOOI_DAY"
+	// otherVariable names a checkout of another version of oooi. Without it, no event installs another version.
+	otherVariable = "OOOI_OTHER"
+)
 
 // events are the faults, and what users and administrators do on a usual day.
 func events() []fault {
-	return append(faults(),
+	all := append(faults(),
 		fault{name: "nodes rebooted in turn", planned: true, cuts: 2, do: rebootNodes},
 		fault{name: "one edge, then two", planned: true, cuts: 1, do: changeEdges},
 		fault{name: "operator restarted", planned: true, do: restartOperator},
@@ -39,6 +46,10 @@ func events() []fault {
 		fault{name: "a machine boots", planned: true, do: bootMachine},
 		fault{name: "a NodePool comes and goes", planned: true, do: changeNodePools},
 	)
+	if other := os.Getenv(otherVariable); other != "" {
+		all = append(all, fault{name: "another version, and back", planned: true, cuts: 2, onLongest: true, do: changeVersion(other)})
+	}
+	return all
 }
 
 // testDay lets all events happen in random order until the day is over, and prints the worst row of each.
@@ -168,4 +179,30 @@ func changeNodePools(t *testing.T, s *stage, m *measure.Measurement, _ edgePod) 
 	g.Eventually(there).WithPolling(time.Second).Should(Equal(0))
 	g.Expect(machine.SwitchOff(t.Context(), node.Machine.Name, node.Machine.Dir)).To(Succeed())
 	quiet(t, m, 2*time.Second)
+}
+
+// changeVersion installs the version of oooi that the checkout in dir has, as an upgrade or a downgrade does, and then this one again. The
+// edges follow both times, one after the other, and each version reads what the other wrote.
+func changeVersion(dir string) func(*testing.T, *stage, *measure.Measurement, edgePod) {
+	return func(t *testing.T, s *stage, m *measure.Measurement, edge edgePod) {
+		g := NewWithT(t)
+		load := exec.CommandContext(t.Context(), "go", "run", "./cmd/testbed", "--name", s.cluster.Name, "load", "oooi", "oooi-edge")
+		load.Dir = filepath.Join(dir, "test", "testbed")
+		out, err := load.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+		manifest, err := Manifests(filepath.Join(dir, "config", "default"))
+		g.Expect(err).NotTo(HaveOccurred())
+		other := strings.NewReplacer(cluster.OooiImage, cluster.OooiImage+"-other", cluster.EdgeImage, cluster.EdgeImage+"-other")
+		for _, image := range []string{cluster.OooiImage, cluster.EdgeImage} {
+			g.Expect(s.cluster.TagImage(t.Context(), image, other.Replace(image))).To(Succeed())
+		}
+		g.Expect(s.cluster.Apply(t.Context(), []byte(other.Replace(string(manifest))))).To(Succeed())
+		s.rolled(t, edge, other.Replace(cluster.EdgeImage))
+		s.operated(t)
+		bootMachine(t, s, m, edge)
+		next := s.chosen(t, fault{onLongest: true})
+		g.Expect(InstallOperator(t.Context(), s.cluster)).To(Succeed())
+		s.rolled(t, next, cluster.EdgeImage)
+		s.operated(t)
+	}
 }
