@@ -74,7 +74,7 @@ type Reconciler struct {
 	observed own.Observed
 	// memory has the last Report of each cluster, and values that a Report cannot have.
 	memory memory
-	// applied does not affect decisions. It saves reads of leases, and repeated log lines.
+	// applied does not affect decisions. It saves reads of leases.
 	applied apply.Memory
 	// waves says how far the update to this release is among all hosted clusters. It outlives a pass, because no
 	// object shows how long it has been the turn of a cluster that does not begin.

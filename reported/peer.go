@@ -38,24 +38,6 @@ const (
 // seconds.
 const PlansDifferAfter = 30 * time.Second
 
-// EdgesPartitioned returns the problem that this edge of n, which subject names, receives nothing from its peer,
-// although both edges serve. It is never an Error, since each edge serves the VMs that reach it.
-func EdgesPartitioned(n network.Network, edge int, subject problem.Subject) problem.Problem {
-	return n.Problem(problem.PeerNotHeard, problem.Args{"edge": {strconv.Itoa(edge)}}, network.KeyEdgeNodeSelector).Of(subject)
-}
-
-// EdgesHeld returns the problem that this edge of n, which subject names, receives nothing from its peer. So the edges
-// of n are neither replaced nor drained for up to the given number of minutes.
-func EdgesHeld(n network.Network, edge, minutes int, subject problem.Subject) problem.Problem {
-	return n.Problem(problem.EdgesHeld, problem.Args{"edge": {strconv.Itoa(edge)}, "minutes": {strconv.Itoa(minutes)}}).Of(subject)
-}
-
-// EdgeReported returns the problem of this edge of n, which subject names. The cause is PlansDiffer, EdgeHasTwoPods,
-// EdgeHearsNothing, EdgeReachesLess, or one of KernelCauses. It is never an Error, since VMs are served.
-func EdgeReported(n network.Network, c problem.Cause, edge int, subject problem.Subject) problem.Problem {
-	return n.Problem(c, problem.Args{"edge": {strconv.Itoa(edge)}}).Of(subject)
-}
-
 // A Refusal is one resource that Envoy refuses. Zero: none.
 type Refusal struct {
 	// Type is the type of the resource in words, such as "listener".

@@ -13,16 +13,6 @@ import (
 	"github.com/cldmnky/oooi/reported"
 )
 
-// TestEdgesPartitioned: the problem names the effect and the fix, and is no Error.
-func TestEdgesPartitioned(t *testing.T) {
-	g := NewWithT(t)
-	p := reported.EdgesPartitioned(vlan100(), 2, problem.Subject{Kind: "Edge", Name: "two"})
-	g.Expect(p.Reason).To(Equal(problem.EdgesPartitioned))
-	g.Expect(p.Severity).To(Equal(problem.SeverityWarning))
-	g.Expect(p.Subject.String()).To(Equal("Edge two"))
-	g.Expect(message(p)).To(And(ContainSubstring("edge 2 cannot reach its peer"), ContainSubstring("40 to 50 s"), ContainSubstring("edge-node-selector")))
-}
-
 // TestEdgesReachNoEndpoint: what nodes need is waited for if no edge that serves reaches it. Else each edge is impaired.
 func TestEdgesReachNoEndpoint(t *testing.T) {
 	n := vlan100()

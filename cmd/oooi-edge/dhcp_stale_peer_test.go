@@ -23,7 +23,7 @@ func TestPeerOfAStaleEdge(t *testing.T) {
 	var stale atomic.Bool
 	leases := func() error {
 		if stale.Load() {
-			return health.Stale("the API server does not answer")
+			return health.Reason{Kind: health.Stale, Text: "the API server does not answer"}
 		}
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,41 +55,35 @@ type partSource struct {
 // collect reads the sources of a list in turn, and all lists at the same time, until ctx ends. The parts have the
 // order of the sources.
 func collect(ctx context.Context, lists ...[]partSource) []wire.DiagnosticsPart {
-	type told struct {
-		at   int
-		part wire.DiagnosticsPart
-	}
+	var mu sync.Mutex
 	var parts []wire.DiagnosticsPart
 	for _, list := range lists {
 		for _, s := range list {
 			parts = append(parts, wire.DiagnosticsPart{Name: s.name, Missing: fmt.Sprintf("everything: not read within %s", wire.DiagnosticsTimeout)})
 		}
 	}
-	all := make(chan told, len(parts)) // Sources do not block after this function has returned.
-	first := 0
+	whole, first := make(chan bool, len(lists)), 0
 	for _, list := range lists {
 		go func(at int) {
 			for i, s := range list {
-				all <- told{at + i, s.part(ctx)}
+				part := s.part(ctx)
+				mu.Lock()
+				parts[at+i] = part
+				mu.Unlock()
 			}
+			whole <- true
 		}(first)
 		first += len(list)
 	}
-	for range parts {
+	for range lists {
 		select {
-		case t := <-all:
-			parts[t.at] = t.part
-			continue
+		case <-whole:
 		case <-ctx.Done():
 		}
-		select { // Parts that are already finished are kept.
-		case t := <-all:
-			parts[t.at] = t.part
-		default:
-			return parts
-		}
 	}
-	return parts
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Clone(parts) // A source may still be reading.
 }
 
 // part reads s and returns its part of the document.

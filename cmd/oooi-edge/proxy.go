@@ -45,14 +45,13 @@ Connections go to Services of the control plane namespace, to allowed external h
 Without a cluster, the proxy tries every address that the plan allows for a VM.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := f.log(c)
+			log, limits := f.log(c), resources.NewLimits(memory, openFiles())
 			if noEnvoy {
 				if f.runDir == "" {
 					return errors.New("--no-envoy needs --run-dir: the directory of Envoy's sockets")
 				}
-				return runProxy(c.Context(), f, f.runDir, resources.NewLimits(memory, openFiles()), nil, log)
+				return runProxy(c.Context(), f, f.runDir, limits, nil, log)
 			}
-			limits := resources.NewLimits(containerMemory("/"), openFiles())
 			run, err := findEnvoy(program, limits, c.ErrOrStderr())
 			if err != nil {
 				return err
@@ -69,7 +68,7 @@ Without a cluster, the proxy tries every address that the plan allows for a VM.`
 	f.add(c)
 	c.Flags().StringVar(&program, "envoy", "", "`path` of the Envoy binary (default: $ENVOY, then envoy in PATH)")
 	c.Flags().BoolVar(&noEnvoy, "no-envoy", false, "do not start Envoy: another container runs it with the same --run-dir")
-	c.Flags().Uint64Var(&memory, "envoy-memory", 0, "memory limit in `bytes` of the container that runs Envoy, with --no-envoy; 0 means none")
+	c.Flags().Uint64Var(&memory, "envoy-memory", 0, "memory limit in `bytes` of the container that runs Envoy; 0 means none")
 	return c
 }
 

@@ -28,7 +28,6 @@ func newTryCommand() *cobra.Command {
 	f := serverFlags{program: wire.Try}
 	var failover time.Duration
 	var edges []string
-	var start bool
 	c := &cobra.Command{
 		Use:   "try --plan FILE",
 		Short: "Test the network of a plan as a VM would, and print the results as JSON",
@@ -46,9 +45,7 @@ func newTryCommand() *cobra.Command {
 			results, err := []network.TrialResult(nil), error(nil)
 			if failover > 0 {
 				results, err = trial.Failover(c.Context(), o, failover, func(s network.TrialStart) {
-					if start {
-						_ = json.NewEncoder(c.OutOrStdout()).Encode(s)
-					}
+					_ = json.NewEncoder(c.OutOrStdout()).Encode(s)
 				})
 			} else {
 				results, err = trial.Run(c.Context(), o)
@@ -61,8 +58,7 @@ func newTryCommand() *cobra.Command {
 	}
 	f.addPlan(c)
 	c.Flags().StringVar(&f.device, "interface", wire.Device, "network `interface` to try on")
-	c.Flags().DurationVar(&failover, "failover", 0, "connect repeatedly for this `time` instead, and measure the longest gap")
-	c.Flags().BoolVar(&start, "start", false, "with --failover: first print the host that connections go to")
+	c.Flags().DurationVar(&failover, "failover", 0, "connect repeatedly for this `time` instead, print the host that connections go to, and measure the longest gap")
 	c.Flags().StringSliceVar(&edges, "edge-macs", nil, "`MACs` of the edges, separated by commas: report any other host that has a VIP")
 	return c
 }

@@ -175,9 +175,6 @@ func (r *release) addCatalog(ctx context.Context, in input, pinned catalog.Bundl
 		return err
 	}
 	bundle := r.add("oooi-bundle", multi)
-	if r.files["catalog/template.yaml"], err = pinned.Template(bundle.reference()); err != nil {
-		return err
-	}
 	text, err := in.opm.Catalog(ctx, catalog.Published{Bundle: pinned, Ref: bundle.reference()})
 	if err != nil {
 		return err

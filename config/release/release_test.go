@@ -122,7 +122,6 @@ func TestEverythingNamesDigests(t *testing.T) {
 		"assets/apiproxy.yaml":                             {"oooi-apiproxy"},
 		"bundle/manifests/oooi.clusterserviceversion.yaml": {"oooi", "oooi-edge", "envoyproxy/envoy"},
 		"community-operators/operators/oooi/0.1.0/manifests/oooi.clusterserviceversion.yaml": {"oooi", "oooi-edge", "envoyproxy/envoy"},
-		"catalog/template.yaml":     {"oooi-bundle"},
 		"catalog/oooi/catalog.yaml": {"oooi", "oooi-edge", "envoyproxy/envoy", "oooi-bundle"},
 	} {
 		found := map[string]bool{}

@@ -32,12 +32,12 @@ import (
 // lead does in the control plane namespace of w what x says. If one write fails, the others are still sent.
 func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) error {
 	var all []error
-	key, ns := client.ObjectKeyFromObject(w.HostedCluster), hcp.ControlPlaneNamespace(w.HostedCluster)
+	ns := hcp.ControlPlaneNamespace(w.HostedCluster)
 	for _, s := range x.Lead {
-		all = append(all, r.leadOne(ctx, key, ns, s, x.Selector))
+		all = append(all, r.leadOne(ctx, ns, s, x.Selector))
 	}
 	for _, s := range x.Back {
-		all = append(all, r.giveBack(ctx, key, ns, s))
+		all = append(all, r.giveBack(ctx, ns, s))
 	}
 	for _, name := range x.Endpoints {
 		all = append(all, r.removeEndpoints(ctx, ns, name))
@@ -54,7 +54,7 @@ func (r Writer) lead(ctx context.Context, w gather.World, x decide.Leading) erro
 	return errors.Join(all...)
 }
 
-func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService, selector map[string]string) error {
+func (r Writer) leadOne(ctx context.Context, ns string, s decide.LedService, selector map[string]string) error {
 	labels := map[string]any{}
 	for k, v := range selector {
 		labels[k] = v
@@ -70,16 +70,12 @@ func (r Writer) leadOne(ctx context.Context, key types.NamespacedName, ns string
 	if !written {
 		return err
 	}
-	log := logr.FromContextOrDiscard(ctx)
-	if r.Memory.leads(key, s.Name, true) {
-		log = log.V(1) // HyperShift removes this selector whenever it writes the Service of the ingress.
-	}
-	log.Info("load balancer forwards to edges", "service", s.Name)
+	logr.FromContextOrDiscard(ctx).Info("load balancer forwards to edges", "service", s.Name)
 	return nil
 }
 
 // giveBack removes the selector of s. It patches only this field, so it needs no other objects of the hosted cluster.
-func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns string, s decide.LedService) error {
+func (r Writer) giveBack(ctx context.Context, ns string, s decide.LedService) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.UID}, "spec": map[string]any{"selector": nil}})
 	if err != nil {
 		return err
@@ -91,7 +87,6 @@ func (r Writer) giveBack(ctx context.Context, key types.NamespacedName, ns strin
 	if !written {
 		return err
 	}
-	r.Memory.leads(key, s.Name, false)
 	logr.FromContextOrDiscard(ctx).Info("load balancer returned to HyperShift", "service", s.Name)
 	return nil
 }

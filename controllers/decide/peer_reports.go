@@ -5,6 +5,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/cldmnky/oooi/controllers/gather"
@@ -42,7 +43,7 @@ func (w view) reportedByEdges(p network.Plan, all []Rolled) problem.Problems {
 				ps = append(ps, reported.FailoverDegraded(n, e.Number, w.subject(n, e), of.Degraded))
 			}
 			for _, c := range of.causes(w.observedPeer(n, e), current) {
-				ps = append(ps, reported.EdgeReported(n, c, e.Number, w.subject(n, e)))
+				ps = append(ps, n.Problem(c, problem.Args{"edge": {strconv.Itoa(e.Number)}}).Of(w.subject(n, e)))
 			}
 		}
 		ps = append(ps, w.partitioned(n, all[i].Decision)...)
@@ -108,10 +109,11 @@ func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problem
 	if i < 0 {
 		return nil
 	}
-	number, subject := n.Edges[i].Number, w.subject(n, n.Edges[i])
-	ps := problem.Problems{reported.EdgesPartitioned(n, number, subject)}
+	args, subject := problem.Args{"edge": {strconv.Itoa(n.Edges[i].Number)}}, w.subject(n, n.Edges[i])
+	ps := problem.Problems{n.Problem(problem.PeerNotHeard, args, network.KeyEdgeNodeSelector).Of(subject)}
 	if d.Held {
-		ps = append(ps, reported.EdgesHeld(n, number, int(rollout.Deadline.Minutes()), subject))
+		args = problem.Args{"edge": args["edge"], "minutes": {strconv.Itoa(int(rollout.Deadline.Minutes()))}}
+		ps = append(ps, n.Problem(problem.EdgesHeld, args).Of(subject))
 	}
 	return ps
 }

@@ -5,12 +5,10 @@ package own
 import (
 	"fmt"
 
-	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"github.com/cldmnky/oooi/controllers/desired"
 	"github.com/cldmnky/oooi/edge/wire"
@@ -28,15 +26,8 @@ func Object(controlPlane *metav1.PartialObjectMetadata, typed any) *unstructured
 // Owned sets the HostedControlPlane as owner of u, so that u is deleted with it, and excludes u from backups. It sets
 // neither controller nor blockOwnerDeletion: for either of them, OpenShift requires rights on the owner's finalizers.
 func Owned(controlPlane *metav1.PartialObjectMetadata, u *unstructured.Unstructured) *unstructured.Unstructured {
-	ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metav1ac.OwnerReference().
-		WithAPIVersion(hyperv1.GroupVersion.String()).WithKind("HostedControlPlane").
-		WithName(controlPlane.Name).WithUID(controlPlane.UID))
-	if err == nil {
-		err = unstructured.SetNestedSlice(u.Object, []any{ref}, "metadata", "ownerReferences")
-	}
-	if err != nil {
-		panic(fmt.Sprintf("controllers: what we build can always be converted: %v", err))
-	}
+	version, kind := HostedControlPlaneKind.ToAPIVersionAndKind()
+	u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: controlPlane.Name, UID: controlPlane.UID}})
 	u.SetLabels(wire.Written(u.GetLabels()))
 	return u
 }

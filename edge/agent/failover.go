@@ -46,7 +46,7 @@ type Failover struct {
 	Report func(reported.EdgeReport)
 	Log    *slog.Logger
 
-	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
+	// Stale reports whether the DHCP server of this edge cannot read its leases.
 	Stale func() bool
 
 	// serving and peer hold whether this edge and its peer serve.

@@ -118,7 +118,7 @@ func peerServes(s failover.State) error {
 	impaired := s.PeerState == failover.PeerImpaired && s.Peer.Level != failover.LevelNothing
 	switch {
 	case s.Yields:
-		return health.Yields(yieldsTo(s).Error())
+		return health.Reason{Kind: health.Yields, Text: yieldsTo(s).Error()}
 	case (s.PeerState == failover.PeerServing || impaired) && s.Peer.Stale:
 		return errStale
 	case s.PeerState == failover.PeerServing || impaired:

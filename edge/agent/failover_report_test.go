@@ -147,7 +147,7 @@ func TestYieldingEdge(t *testing.T) {
 func TestEdgeThatYieldsToATwin(t *testing.T) {
 	g, s := NewWithT(t), failover.State{Outdone: "02:00:00:00:00:b2", Yields: true}
 	hop := netip.MustParseAddr("192.168.100.2")
-	g.Expect(peerServes(s)).To(And(BeAssignableToTypeOf(health.Yields("")), MatchError(ContainSubstring("(MAC 02:00:00:00:00:b2)"))))
+	g.Expect(peerServes(s)).To(And(Satisfy(health.Yields.Of), MatchError(ContainSubstring("(MAC 02:00:00:00:00:b2)"))))
 	v := view{nextHop: hop}.next(s, time.Unix(1_800_000_000, 0))
 	g.Expect(v.report.AddressesInUse).To(Equal([]reported.UsedAddress{{Address: hop, MAC: "02:00:00:00:00:b2"}}))
 	g.Expect(v.next(failover.State{Yields: true}, time.Unix(1_800_000_001, 0)).report.AddressesInUse).To(BeEmpty(), "a younger pod of this edge is no other host")

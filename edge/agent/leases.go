@@ -5,7 +5,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -24,8 +23,8 @@ func (l *Leases) Stale() bool { return l.stale.Load() }
 
 // Watch follows the DHCP server in runDir until ctx ends. A server that does not answer is not stale.
 func (l *Leases) Watch(ctx context.Context, runDir string, log *slog.Logger) {
-	health.At(wire.Socket(runDir, string(network.ServiceDHCP))).FollowFresh(ctx, func(err error, _ time.Time) {
-		stale := errors.As(err, new(health.Stale))
+	health.At(wire.Socket(runDir, string(network.ServiceDHCP))).Follow(ctx, health.FreshPath, func(err error, _ time.Time) {
+		stale := health.Stale.Of(err)
 		switch was := l.stale.Swap(stale); {
 		case stale && !was:
 			log.Warn("leases cannot be read, the peer answers all DHCP clients", "err", err)

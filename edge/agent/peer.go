@@ -5,7 +5,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -29,8 +28,8 @@ func (p *Peer) Yields() bool { return p.yields.Load() }
 func (p *Peer) Watch(ctx context.Context, runDir string, log *slog.Logger) {
 	defer p.serves.Store(false)
 	defer p.yields.Store(false)
-	health.At(wire.Socket(runDir, wire.Failover)).FollowPeer(ctx, func(err error, _ time.Time) {
-		if yields := errors.As(err, new(health.Yields)); p.yields.Swap(yields) != yields {
+	health.At(wire.Socket(runDir, wire.Failover)).Follow(ctx, health.PeerPath, func(err error, _ time.Time) {
+		if yields := health.Yields.Of(err); p.yields.Swap(yields) != yields {
 			log.Warn("this edge yields its DHCP clients", "yields", yields, "err", err)
 		}
 		switch was := p.serves.Swap(err == nil); {

@@ -128,7 +128,7 @@ type answer struct {
 // changed.
 func (s *Servers) judge(ctx context.Context, x network.Service, current func() network.Network) {
 	answers := make(chan answer)
-	go s.health[x].FollowServes(ctx, func(err error, due time.Time) {
+	go s.health[x].Follow(ctx, health.ServesPath, func(err error, due time.Time) {
 		select {
 		case <-ctx.Done():
 		case answers <- answer{err, due}:
@@ -156,7 +156,7 @@ func (s *Servers) judge(ctx context.Context, x network.Service, current func() n
 // keeps serving without `oooi-edge proxy`, so take asks Envoy itself while the proxy is away or
 // silent, or has not checked Envoy.
 func (s *Servers) take(ctx context.Context, n network.Network, x network.Service, a answer) (again time.Duration) {
-	unchecked := errors.As(a.err, new(health.Unchecked))
+	unchecked := health.Unchecked.Of(a.err)
 	if x == network.ServiceProxy && (unchecked || health.Unanswered(a.err) || health.Away(a.err)) {
 		if a = s.askEnvoy(ctx, n, a); unchecked {
 			again = serving.CheckInterval
@@ -226,14 +226,14 @@ func (s *Servers) Faults(n network.Network) (out []reported.ServerFault) {
 
 // faultOf returns the report about server x, which does not serve because of err.
 func faultOf(x network.Service, err error) reported.ServerFault {
-	refused := health.Refused("")
+	var refused health.Reason
 	switch {
 	case health.Away(err):
 		return reported.ServerFault{Server: x, Cause: problem.ServerStopped}
 	case health.Unanswered(err):
 		return reported.ServerFault{Server: x, Cause: problem.ServerSilent}
-	case errors.As(err, &refused):
-		return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: string(refused)}
+	case errors.As(err, &refused) && refused.Kind == health.Refused:
+		return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: refused.Text}
 	}
 	return reported.ServerFault{Server: x, Cause: problem.ServerRefuses, Error: err.Error()}
 }

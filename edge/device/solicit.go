@@ -26,12 +26,12 @@ func Solicit(device string, from netip.Addr, addresses ...netip.Addr) error {
 	for _, a := range addresses {
 		c, err := d.Dial("udp4", netip.AddrPortFrom(a, discard).String())
 		if err != nil {
-			return fmt.Errorf("probing %s: %w", a, err)
+			return fmt.Errorf("asking who has %s: %w", a, err)
 		}
 		_, err = c.Write([]byte{0})
 		_ = c.Close()
 		if err != nil {
-			return fmt.Errorf("probing %s: %w", a, err)
+			return fmt.Errorf("asking who has %s: %w", a, err)
 		}
 	}
 	return nil

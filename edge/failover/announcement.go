@@ -6,14 +6,10 @@ package failover
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/cldmnky/oooi/edge/device"
-	"github.com/cldmnky/oooi/edge/socket"
 	"github.com/cldmnky/oooi/network"
 )
 
@@ -46,24 +42,11 @@ func announce(name string, addresses []netip.Addr, n int) error {
 		if err != nil {
 			return fmt.Errorf("announcing %s: %w", network.AddressList(addresses), err)
 		}
-		if err := sendFrom(name, a, to); err != nil {
+		if err := device.Solicit(name, a, to); err != nil {
 			errs = append(errs, fmt.Errorf("announcing %s: %w", a, err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// sendFrom sends a datagram over device, from address from to address to. It ignores the routing table, so address to
-// must be on the link.
-func sendFrom(device string, from, to netip.Addr) error {
-	d := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: socket.Control(device, unix.SO_DONTROUTE)}
-	c, err := d.Dial("udp4", netip.AddrPortFrom(to, closedPort).String())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
-	_, err = c.Write([]byte{0})
-	return err
 }
 
 // An IgnoredError reports that announcements have no effect, because the kernel sends ARP requests from another address.

@@ -82,7 +82,7 @@ func runEdge(options string) error {
 		}
 	}()
 	log := slog.New(slog.NewTextHandler(os.Stdout, nil))
-	err := failover.Run(ctx, failover.Options{
+	err := runAgent(ctx, failover.Options{
 		Device: "net1", CIDR: o.CIDR, Edge: o.Edge, Address: o.Address, PeerAddress: o.PeerAddress, NextHopVIP: netip.MustParseAddr(nextHop),
 		OnLink:  func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(service)} },
 		Serving: s.serving, Log: log,

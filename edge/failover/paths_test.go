@@ -108,7 +108,7 @@ func (p *duo) run(i int) {
 	e.cancel, e.ended = func() { cancel(failover.ErrReplaced) }, make(chan error, 1)
 	ended := e.ended
 	go e.ns.Do(p.T, func() {
-		ended <- failover.Run(ctx, failover.Options{
+		ended <- runAgent(ctx, failover.Options{
 			Device: "net1", ClusterDevice: "eth0", Dir: e.dir, LeaseCache: filepath.Join(e.dir, wire.LeaseCache), CIDR: netip.MustParsePrefix("192.168.100.0/24"),
 			Edge: i, Address: netip.MustParseAddr(e.own), PeerAddress: netip.MustParseAddr(peer.own), NextHopVIP: netip.MustParseAddr(nextHop),
 			Serving: func() error { return nil }, Log: slog.New(slog.NewTextHandler(p.Output(), nil)).With("edge", i),

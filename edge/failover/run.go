@@ -39,32 +39,30 @@ type Options struct {
 	// NextHopVIP is part of every announcement.
 	NextHopVIP netip.Addr
 	// OnLink returns further addresses to announce: those to which clients may send on the link, without a router. It is
-	// called for each announcement. Nil: none.
+	// called for each announcement.
 	OnLink func() []netip.Addr
 	// Removed: the plan no longer has this edge; see State.
 	Removed bool
 	// Serving returns nil if this edge serves VMs, else why not. It is called when
-	// ServingChanged fires and once a second; without ServingChanged, four times a second.
+	// ServingChanged fires and once a second.
 	Serving func() error
-	// Carrier reports whether Device has a link. Nil: the kernel is asked.
+	// Carrier reports whether Device has a link.
 	Carrier func() bool
-	// ServingChanged returns a channel that is closed when Serving may have changed. It
-	// may be nil.
+	// ServingChanged returns a channel that is closed when Serving may have changed.
 	ServingChanged func() <-chan struct{}
 	// Reach probes the API server through this edge until ctx ends. It calls report with the start
-	// of each answered probe, and with the zero time when no probe was answered for too long. Nil:
-	// the edge never reaches the API server.
+	// of each answered probe, and with the zero time when no probe was answered for too long.
 	Reach func(ctx context.Context, report func(began time.Time))
-	// Stale reports whether the DHCP server of this edge cannot read its leases. Nil: never.
+	// Stale reports whether the DHCP server of this edge cannot read its leases.
 	Stale func() bool
-	// Plan returns a name for the plan in force, at most 64 bytes, and its twins.Claim.Owner. Nil: both are empty.
+	// Plan returns a name for the plan in force, at most 64 bytes, and its twins.Claim.Owner.
 	Plan func() (name, owner string)
 	Log  *slog.Logger
 	// Changed receives each state that differs visibly from the previous one: in a field of type notice. It
-	// must return soon. It may be nil.
+	// must return soon.
 	Changed func(State)
 	// Announced is called after each announcement, with its cause and its error. The cause is one of Causes, or "alone".
-	// first is true for the first announcement in a row for that cause. It may be nil.
+	// first is true for the first announcement in a row for that cause.
 	Announced func(cause string, first bool, err error)
 }
 
@@ -145,9 +143,7 @@ func newAgent(ctx context.Context, o Options) *agent {
 	g.state = NewState(self, !o.PeerAddress.IsValid())
 	g.state.Removed = o.Removed
 	go watch(ctx, o, g.events)
-	if o.Reach != nil {
-		go o.Reach(ctx, func(began time.Time) { reached(ctx, began, g.events) })
-	}
+	go o.Reach(ctx, func(began time.Time) { reached(ctx, began, g.events) })
 	go remember(ctx, o, g.remembered)
 	return g
 }
@@ -258,18 +254,12 @@ func (g *agent) handle(e Event) bool {
 // announce sends one failover announcement.
 func (g *agent) announce() {
 	g.announcements++
-	addresses := []netip.Addr{g.NextHopVIP}
-	if g.OnLink != nil {
-		addresses = append(addresses, g.OnLink()...)
-	}
-	err := announce(g.Device, addresses, g.announcements)
+	err := announce(g.Device, append([]netip.Addr{g.NextHopVIP}, g.OnLink()...), g.announcements)
 	// Announcements against a peer that never serves do not end. Of those, log only every power of two.
 	if c := g.state.Self.Announcements; !g.failed("announce", err) && (c <= 8 || c&(c-1) == 0) {
 		g.Log.Info("failover announcement sent", "nextHop", g.NextHopVIP, "peer", string(g.state.PeerState), "cause", string(g.state.schedule.cause), "count", c)
 	}
-	if g.Announced != nil {
-		g.Announced(string(g.state.schedule.cause), g.state.schedule.count == 1, err)
-	}
+	g.Announced(string(g.state.schedule.cause), g.state.schedule.count == 1, err)
 }
 
 // learn stores the address of the peer's pod that e names. It ignores e unless e is the peer's latest message and came
@@ -307,7 +297,7 @@ func (g *agent) tell(was State) {
 	if was.Self.Level != next.Self.Level {
 		g.Log.Info("level changed", "level", string(next.Self.Level), "was", string(was.Self.Level), "deaf", next.Deaf, "yields", next.Yields)
 	}
-	if g.Changed != nil && noticeOf(was) != noticeOf(next) {
+	if noticeOf(was) != noticeOf(next) {
 		g.Changed(next)
 	}
 }
@@ -356,12 +346,5 @@ func warn(log *slog.Logger, action string, err error) {
 // carrier. Otherwise an edge without a link would consider its peer unreachable, and
 // announce when the link is back.
 func (g *agent) noLink() bool {
-	if g.conns[VLAN] == nil && g.PeerAddress.IsValid() {
-		return true
-	}
-	if g.Carrier != nil {
-		return !g.Carrier()
-	}
-	i, err := net.InterfaceByName(g.Device)
-	return err != nil || i.Flags&net.FlagRunning == 0
+	return g.conns[VLAN] == nil && g.PeerAddress.IsValid() || !g.Carrier()
 }

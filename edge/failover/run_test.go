@@ -40,7 +40,7 @@ func TestRunAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go edge.Do(t, func() {
-		ended <- failover.Run(ctx, failover.Options{
+		ended <- runAgent(ctx, failover.Options{
 			Device: "net1", Edge: 1, Address: netip.MustParseAddr("192.168.100.4"), NextHopVIP: netip.MustParseAddr(nextHop), Serving: serving,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: func(s failover.State) { phases <- s.Self.Phase },
 		})
@@ -66,7 +66,7 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 	states, ended := make(chan failover.State, 100), make(chan error, 2)
 	run := func(ns *netns.Namespace, number int, own, peer string, changed func(failover.State)) {
 		go ns.Do(t, func() {
-			ended <- failover.Run(ctx, failover.Options{
+			ended <- runAgent(ctx, failover.Options{
 				Device: "net1", Edge: number, Address: netip.MustParseAddr(own), PeerAddress: netip.MustParseAddr(peer), NextHopVIP: netip.MustParseAddr(nextHop),
 				Serving: func() error { return nil }, Plan: func() (name, owner string) { return "1a2b3c4d", "" }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Changed: changed,
 			})

@@ -9,9 +9,7 @@ import (
 )
 
 const (
-	// servingInterval is how often Serving is called if changes are not pushed.
-	servingInterval = 250 * time.Millisecond
-	// servingRecheck is how often Serving is called if changes are pushed.
+	// servingRecheck is how often Serving is called without a change.
 	servingRecheck = time.Second
 	// answerWithin limits one call of Serving. After this time the edge counts as not serving. It is
 	// long, since a failover resets connections, and one slow answer does not justify that.
@@ -29,10 +27,8 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 		if err != nil {
 			e.Kind = NotReady
 		}
-		if o.Plan != nil {
-			e.Plan, e.Owner = o.Plan()
-		}
-		e.Stale = o.Stale != nil && o.Stale()
+		e.Plan, e.Owner = o.Plan()
+		e.Stale = o.Stale()
 		if e == last {
 			return
 		}
@@ -42,17 +38,10 @@ func watch(ctx context.Context, o Options, events chan<- Event) {
 		case <-ctx.Done():
 		}
 	}
-	interval := servingInterval
-	if o.ServingChanged != nil {
-		interval = servingRecheck
-	}
-	tick := time.NewTicker(interval)
+	tick := time.NewTicker(servingRecheck)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		var changed <-chan struct{}
-		if o.ServingChanged != nil {
-			changed = o.ServingChanged()
-		}
+		changed := o.ServingChanged()
 		askServing(ctx, o.Serving, tell)
 		select {
 		case <-tick.C:

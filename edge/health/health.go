@@ -29,7 +29,7 @@ func Serve(ctx context.Context, socket string, ready func() error, metrics http.
 		return fmt.Errorf("health: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", answer(ready))
+	mux.HandleFunc("GET "+readyPath, answer(ready))
 	if metrics != nil {
 		mux.Handle("GET /metrics", metrics)
 	}
@@ -67,6 +67,7 @@ type Question struct {
 
 // The paths of questions.
 const (
+	readyPath = "/readyz"
 	// ServesPath reports whether a server serves VMs: they are better off with it than without,
 	// even if it is not ready.
 	ServesPath = "/servez"
@@ -84,12 +85,10 @@ func (q Question) answer(w http.ResponseWriter, r *http.Request) {
 	answer(q.Why)(w, r)
 }
 
-// Prefixes of a negative answer.
-const (
-	noServing = "does not serve"
-	noPeer    = "the other edge"
-	noLeases  = "the leases"
-)
+// negative maps each path to the prefix of its negative answers.
+var negative = map[string]string{
+	readyPath: "not ready", ServesPath: "does not serve", PeerPath: "the other edge", FreshPath: "the leases",
+}
 
 // A Health queries one server. Each query connects again, so a stopped server is noticed
 // immediately.
@@ -101,13 +100,13 @@ func At(socket string) Health {
 }
 
 // Ready returns nil if the server is ready, else the reason it gives.
-func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, "/readyz", "not ready") }
+func (h Health) Ready(ctx context.Context) error { return h.ask(ctx, readyPath) }
 
 // Serves returns nil if the server serves VMs now, else why not. See Away and Unanswered.
-func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, ServesPath, noServing) }
+func (h Health) Serves(ctx context.Context) error { return h.ask(ctx, ServesPath) }
 
 // PeerServes asks a failover agent. It returns nil if the peer serves now, else why not.
-func (h Health) PeerServes(ctx context.Context) error { return h.ask(ctx, PeerPath, noPeer) }
+func (h Health) PeerServes(ctx context.Context) error { return h.ask(ctx, PeerPath) }
 
 // Probe calls Health.Ready once.
 func Probe(ctx context.Context, socket string) error { return At(socket).Ready(ctx) }
@@ -127,7 +126,7 @@ func Unanswered(err error) bool {
 	return !Away(err) && (errors.As(err, &broken) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-func (h Health) ask(ctx context.Context, path, no string) error {
+func (h Health) ask(ctx context.Context, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://edge"+path, nil)
 	if err != nil {
 		return err
@@ -142,7 +141,7 @@ func (h Health) ask(ctx context.Context, path, no string) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", no, strings.TrimSpace(string(body)))
+		return fmt.Errorf("%s: %s", negative[path], strings.TrimSpace(string(body)))
 	}
 	return nil
 }

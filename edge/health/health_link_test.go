@@ -27,7 +27,7 @@ func TestHostileServerLeadsNowhere(t *testing.T) {
 	g.Expect(os.Symlink(elsewhere, socket)).To(Succeed())
 	g.Expect(health.Serves(t.Context(), socket)).To(MatchError(ContainSubstring("is not a socket")))
 	got := make(chan error)
-	go health.At(socket).FollowServes(t.Context(), func(err error, _ time.Time) {
+	go health.At(socket).Follow(t.Context(), health.ServesPath, func(err error, _ time.Time) {
 		select {
 		case got <- err:
 		case <-t.Context().Done():

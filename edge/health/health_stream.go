@@ -29,13 +29,8 @@ const (
 	redialInterval = 250 * time.Millisecond
 	// followParameter requests answers until the connection is closed.
 	followParameter = "follow"
-	// okLine means yes. Every other line is the reason why not.
+	// okLine means yes. Every other line is a Kind, and the reason why not.
 	okLine = "ok"
-	// noPrefix, uncheckedPrefix, yieldsPrefix and stalePrefix precede the reason.
-	noPrefix        = "no: "
-	uncheckedPrefix = "unchecked: "
-	yieldsPrefix    = "yields: "
-	stalePrefix     = "stale: "
 )
 
 // stream writes the answer at each change and each beatInterval.
@@ -62,31 +57,34 @@ func (q Question) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Refused is the reason of a server that does not serve.
-type Refused string
+// A Reason is why an answer is negative.
+type Reason struct {
+	Kind Kind
+	Text string
+}
 
-// Error returns the reason.
-func (r Refused) Error() string { return string(r) }
+// Error returns the text.
+func (r Reason) Error() string { return r.Text }
 
-// Unchecked is the reason of a server that has not checked whether it serves: Envoy serves while
-// `oooi-edge proxy` starts.
-type Unchecked string
+// A Kind is the kind of a Reason.
+type Kind string
 
-// Error returns the reason.
-func (u Unchecked) Error() string { return string(u) }
+const (
+	// Refused: the server does not serve.
+	Refused Kind = "no"
+	// Unchecked: the server has not checked whether it serves. Envoy serves while `oooi-edge proxy` starts.
+	Unchecked Kind = "unchecked"
+	// Yields: the edge of a failover agent yields to a younger pod. The peer may serve.
+	Yields Kind = "yields"
+	// Stale: a DHCP server cannot read its leases. It then offers nothing.
+	Stale Kind = "stale"
+)
 
-// Yields is a failover agent's reason while its edge yields to a younger pod. The peer may
-// serve.
-type Yields string
-
-// Error returns the reason.
-func (y Yields) Error() string { return string(y) }
-
-// Stale is a DHCP server's reason while it cannot read its leases. It then offers nothing.
-type Stale string
-
-// Error returns the reason.
-func (s Stale) Error() string { return string(s) }
+// Of reports whether err is a Reason of this kind.
+func (k Kind) Of(err error) bool {
+	var r Reason
+	return errors.As(err, &r) && r.Kind == k
+}
 
 // errSilent is the error of a server that sends no answer.
 var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineExceeded}
@@ -95,31 +93,15 @@ var errSilent = &url.Error{Op: "Get", URL: "http://edge", Err: context.DeadlineE
 // answer is missing, the function is called repeatedly. See Away and Unanswered.
 type AnswerFunc func(err error, due time.Time)
 
-// FollowServes calls tell with each answer of Serves until ctx ends: at each change, every
-// second, and four times a second without an answer.
-func (h Health) FollowServes(ctx context.Context, tell AnswerFunc) {
-	h.follow(ctx, ServesPath, noServing, tell)
-}
-
-// FollowPeer calls tell with each answer of PeerServes, as FollowServes does.
-func (h Health) FollowPeer(ctx context.Context, tell AnswerFunc) {
-	h.follow(ctx, PeerPath, noPeer, tell)
-}
-
-// FollowFresh calls tell with each answer of a DHCP server, as FollowServes does: Stale if it
-// cannot read its leases.
-func (h Health) FollowFresh(ctx context.Context, tell AnswerFunc) {
-	h.follow(ctx, FreshPath, noLeases, tell)
-}
-
 // An event is one line of a server, or why there was none.
 type event struct{ err error }
 
-// follow calls tell with each answer to path. It measures silence from the last answer, however
-// many connections there were since.
-func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
+// Follow calls tell with each answer to path until ctx ends: at each change, every second, and four
+// times a second without an answer. It measures silence from the last answer, however many
+// connections there were since.
+func (h Health) Follow(ctx context.Context, path string, tell AnswerFunc) {
 	events := make(chan event)
-	go h.connect(ctx, path, no, events)
+	go h.connect(ctx, path, events)
 	due := time.Now()
 	silence := time.NewTimer(beatLimit)
 	defer silence.Stop()
@@ -144,7 +126,7 @@ func (h Health) follow(ctx context.Context, path, no string, tell AnswerFunc) {
 }
 
 // connect follows one connection after the other until ctx ends.
-func (h Health) connect(ctx context.Context, path, no string, events chan<- event) {
+func (h Health) connect(ctx context.Context, path string, events chan<- event) {
 	send := func(err error) {
 		select {
 		case <-ctx.Done():
@@ -153,7 +135,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 	}
 	for ctx.Err() == nil {
 		began := time.Now()
-		if err := h.connectOnce(ctx, path, no, send); err != nil {
+		if err := h.connectOnce(ctx, path, send); err != nil {
 			send(err)
 		}
 		// A stopped server is dialed immediately, to check whether it is away.
@@ -162,7 +144,7 @@ func (h Health) connect(ctx context.Context, path, no string, events chan<- even
 }
 
 // connectOnce sends the answers of one connection. It returns an error if there was none.
-func (h Health) connectOnce(ctx context.Context, path, no string, send func(error)) error {
+func (h Health) connectOnce(ctx context.Context, path string, send func(error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	silence := time.AfterFunc(beatLimit, stop)
@@ -180,17 +162,17 @@ func (h Health) connectOnce(ctx context.Context, path, no string, send func(erro
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", no, resp.Status)
+		return fmt.Errorf("%s: %s", negative[path], resp.Status)
 	}
 	if !silence.Stop() {
 		return errSilent
 	}
 	answered := false
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); answered = true {
-		send(parseLine(lines.Text(), no))
+		send(parseLine(lines.Text(), path))
 	}
 	if !answered {
-		return fmt.Errorf("%s: %w", no, io.ErrUnexpectedEOF)
+		return fmt.Errorf("%s: %w", negative[path], io.ErrUnexpectedEOF)
 	}
 	return nil
 }
@@ -200,32 +182,16 @@ func lineOf(err error) string {
 	if err == nil {
 		return okLine
 	}
-	prefix := noPrefix
-	switch {
-	case errors.As(err, new(Unchecked)):
-		prefix = uncheckedPrefix
-	case errors.As(err, new(Yields)):
-		prefix = yieldsPrefix
-	case errors.As(err, new(Stale)):
-		prefix = stalePrefix
-	}
-	return prefix + strings.ReplaceAll(err.Error(), "\n", " ")
+	r := Reason{Kind: Refused}
+	_ = errors.As(err, &r)
+	return string(r.Kind) + ": " + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// parseLine returns the answer of a line. Parameter no is the prefix of a negative answer in
-// errors.
-func parseLine(line, no string) error {
+// parseLine returns the answer of a line.
+func parseLine(line, path string) error {
 	if line == okLine {
 		return nil
 	}
-	if reason, ok := strings.CutPrefix(line, uncheckedPrefix); ok {
-		return fmt.Errorf("%s: %w", no, Unchecked(reason))
-	}
-	if reason, ok := strings.CutPrefix(line, yieldsPrefix); ok {
-		return fmt.Errorf("%s: %w", no, Yields(reason))
-	}
-	if reason, ok := strings.CutPrefix(line, stalePrefix); ok {
-		return fmt.Errorf("%s: %w", no, Stale(reason))
-	}
-	return fmt.Errorf("%s: %w", no, Refused(strings.TrimPrefix(line, noPrefix)))
+	kind, text, _ := strings.Cut(line, ": ")
+	return fmt.Errorf("%s: %w", negative[path], Reason{Kind(kind), text})
 }

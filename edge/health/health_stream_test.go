@@ -28,7 +28,7 @@ func TestAServerThatAnswersNothing(t *testing.T) {
 	var yes time.Time
 	var dues []time.Time
 	var errs []error
-	health.At(socket).FollowServes(ctx, func(err error, due time.Time) {
+	health.At(socket).Follow(ctx, health.ServesPath, func(err error, due time.Time) {
 		if err == nil {
 			yes = time.Now()
 			return

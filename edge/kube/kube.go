@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -172,6 +173,27 @@ func follow(ctx context.Context, l cache.ListerWatcher, kind runtime.Object, kee
 	go c.RunWithContext(ctx)
 	return store, c.HasSynced
 }
+
+// relisting is how long after an interruption of a watch the changes since then may not be known yet.
+const relisting = 10 * time.Second
+
+// An interruption says whether requests to list or to watch objects fail.
+type interruption struct {
+	// failed: the last request failed. ended is when a request succeeded after one that failed.
+	failed bool
+	ended  time.Time
+}
+
+// answered records the result of a request.
+func (i *interruption) answered(err error, now time.Time) {
+	if i.failed && err == nil {
+		i.ended = now
+	}
+	i.failed = err != nil
+}
+
+// lasts reports whether changes may not be known.
+func (i interruption) lasts(now time.Time) bool { return i.failed || now.Sub(i.ended) < relisting }
 
 // on returns a handler that calls f for every added or changed object, and function gone for every
 // deleted one.

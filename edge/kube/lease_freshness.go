@@ -114,7 +114,7 @@ func (s *Leases) Fresh() error {
 		err = s.fresh.stale(time.Now())
 	}
 	if err != nil {
-		return health.Stale(err.Error())
+		return health.Reason{Kind: health.Stale, Text: err.Error()}
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func TestKeepFresh(t *testing.T) {
 		_, err := server.confirms(t, s, "192.168.100.20")
 		g.Expect(err).To(gomega.HaveOccurred())
 		g.Expect(s.Fresh()).To(gomega.MatchError(gomega.ContainSubstring("cut off")), "it notices at once")
-		g.Expect(errors.As(s.Fresh(), new(health.Stale))).To(gomega.BeTrue())
+		g.Expect(health.Stale.Of(s.Fresh())).To(gomega.BeTrue())
 		g.Expect(asked(time.Minute)).To(gomega.Equal(map[string]int{"etcd": 60}))
 		server.cut = nil
 		<-time.After(askAgain)

@@ -51,10 +51,7 @@ func (s *Leases) mayBeLost(a netip.Addr, lacked bool) { s.lost[a] = s.lost[a] ||
 func (s *Leases) answered(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.unwatched && err == nil {
-		s.watched = time.Now()
-	}
-	s.unwatched = err != nil
+	s.watch.answered(err, time.Now())
 }
 
 // readLost reads each lease that may be lost, until a read fails.
@@ -102,7 +99,7 @@ func (s *Leases) isLost(l network.Lease, version string, now *keptLease) bool {
 	if now != nil {
 		return older(now.ResourceVersion, version) || now.ResourceVersion == version && !s.knows(now)
 	}
-	return version != "" && (s.unwatched || time.Since(s.watched) < relisting || s.lost[l.Address])
+	return version != "" && (s.watch.lasts(time.Now()) || s.lost[l.Address])
 }
 
 // binds reports whether l, which the API server lost, must be written again, since its client may still use the address.

@@ -24,12 +24,8 @@ import (
 	"github.com/cldmnky/oooi/network"
 )
 
-const (
-	// writeTimeout limits one write. After that the client has to ask again.
-	writeTimeout = 5 * time.Second
-	// relisting is how long after an interruption of the watch the new list may still be processed.
-	relisting = 10 * time.Second
-)
+// writeTimeout limits one write. After that the client has to ask again.
+const writeTimeout = 5 * time.Second
 
 // Leases holds the leases of one network, in memory and as Lease objects.
 type Leases struct {
@@ -52,11 +48,8 @@ type Leases struct {
 	written map[netip.Addr]time.Time
 	// Field lost has the addresses whose lease the API server may have lost. True: a list or a read
 	// lacked it.
-	lost map[netip.Addr]bool
-	// unwatched: the last request to list or to watch leases failed.
-	unwatched bool
-	// watched is when a request to list or to watch succeeded after one that failed.
-	watched time.Time
+	lost  map[netip.Addr]bool
+	watch interruption
 }
 
 // Leases watches the leases of the named network until ctx ends.

@@ -7,13 +7,9 @@ import (
 	"time"
 )
 
-const (
-	// goneAfter is how long a VM must be gone before another VM may get its address. A restart of the VM
-	// under the same name takes less, even if the API server reports it late.
-	goneAfter = 5 * time.Minute
-	// settleAfter is how long a watch may need to report what happened during an interruption.
-	settleAfter = 10 * time.Second
-)
+// goneAfter is how long a VM must be gone before another VM may get its address. A restart of the VM
+// under the same name takes less, even if the API server reports it late.
+const goneAfter = 5 * time.Minute
 
 // deletions remember when VMs were deleted, for goneAfter.
 type deletions struct {
@@ -23,10 +19,7 @@ type deletions struct {
 	at map[string]time.Time
 	// complete is the time of the first complete list: before it, no deletion was seen. Zero: none yet.
 	complete time.Time
-	// failed: the last request to list or watch VMs failed. From settled on, the edge knows all changes
-	// again.
-	failed  bool
-	settled time.Time
+	watch    interruption
 }
 
 // deleted records that a VM was deleted.
@@ -65,10 +58,7 @@ func (d *deletions) listed() {
 func (d *deletions) answered(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil && d.failed {
-		d.settled = d.now().Add(settleAfter)
-	}
-	d.failed = err != nil
+	d.watch.answered(err, d.now())
 }
 
 // gone reports whether it is certain that a VM, which does not exist now, did not exist within
@@ -77,7 +67,7 @@ func (d *deletions) gone(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
-	return !d.complete.IsZero() && now.Sub(d.complete) >= goneAfter && !d.failed && !now.Before(d.settled) &&
+	return !d.complete.IsZero() && now.Sub(d.complete) >= goneAfter && !d.watch.lasts(now) &&
 		now.Sub(d.at[name]) >= goneAfter
 }
 

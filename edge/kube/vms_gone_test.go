@@ -43,7 +43,7 @@ func TestGone(t *testing.T) {
 	is("watched again, but news may follow", "blue-1", false)
 	d.created("blue-1")
 	d.deleted("blue-1")
-	pass(settleAfter)
+	pass(relisting)
 	is("it existed meanwhile", "blue-1", false)
 	is("it did not exist meanwhile", "blue-0", true)
 	d.deleted("blue-2")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // A Signal notifies its followers of a change. The zero value is ready to use.
@@ -36,16 +38,8 @@ func (s *Signal) Notify() {
 
 // Poll waits until function done returns true. It returns false if ctx ends first.
 func Poll(ctx context.Context, done func() bool) bool {
-	t := time.NewTicker(50 * time.Millisecond)
-	defer t.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-t.C:
-		}
-	}
-	return true
+	ended := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) { return done(), nil })
+	return ended == nil
 }
 
 // Sleep returns after d, or when ctx ends.

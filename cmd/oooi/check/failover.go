@@ -81,7 +81,7 @@ func (t trier) failsOver(ctx context.Context, s status.Facts, n network.Network,
 		}
 		return t.ended(ctx, pod)
 	}
-	all, err := t.run(ctx, s.ControlPlane, n, address, during, "--failover", failoverFor.String(), "--start")
+	all, err := t.run(ctx, s.ControlPlane, n, address, during, "--failover", failoverFor.String())
 	if err != nil {
 		return lineOf(name, whyUntried(err))
 	}

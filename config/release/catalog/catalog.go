@@ -28,16 +28,6 @@ var ci []byte
 // An object is an entry of a catalog or of its template.
 type object map[string]any
 
-// Template returns the template of a catalog with this bundle. ref is the reference to the bundle's image. If ref is empty,
-// the template contains the package and its channel but no bundle: the pipeline of the community catalog adds its own.
-func (b Bundle) Template(ref string) ([]byte, error) {
-	entries := b.head(ref != "")
-	if ref != "" {
-		entries = append(entries, object{"schema": "olm.bundle", "image": ref})
-	}
-	return yaml.Marshal(object{"schema": "olm.template.basic", "entries": entries})
-}
-
 // head returns the entries of the package and its channel. If listed is true, the channel contains this bundle.
 func (b Bundle) head(listed bool) []object {
 	entries := []object{}
@@ -125,7 +115,9 @@ func (b Bundle) Community() (Files, error) {
 	if out[dir+b.Version+"/release-config.yaml"], err = yaml.Marshal(object{"catalog_templates": []object{config}}); err != nil || b.Replaces != "" {
 		return out, err
 	}
-	if out[dir+"catalog-templates/"+template], err = b.Template(""); err != nil {
+	// The template has no bundle: the pipeline adds its own.
+	out[dir+"catalog-templates/"+template], err = yaml.Marshal(object{"schema": "olm.template.basic", "entries": b.head(false)})
+	if err != nil {
 		return nil, err
 	}
 	out[dir+"ci.yaml"] = ci

@@ -25,18 +25,24 @@ const (
 	sourceShare  = 5
 )
 
-// A lineLimit counts the lines of one period, in total and by source. The zero value is a period that is over:
-// call turn before take.
+// A lineLimit limits the lines about one subject in a period, in total and by source.
 type lineLimit struct {
+	log  *slog.Logger
+	what string
+
+	mu     sync.Mutex
 	began  time.Time
 	logged int
 	by     map[netip.Addr]int
 	missed int
 }
 
-// take reports whether a line about source may be logged. limit is how many lines the period may have.
-func (l *lineLimit) take(source netip.Addr, limit int) bool {
-	if l.logged >= limit || l.by[source] >= limit/sourceShare {
+// take reports whether a line about source may be logged. Parameter most is how many lines the period may have.
+func (l *lineLimit) take(source netip.Addr, most int, now time.Time) bool {
+	l.turn(now)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.logged >= most || l.by[source] >= most/sourceShare {
 		l.missed++
 		return false
 	}
@@ -45,18 +51,21 @@ func (l *lineLimit) take(source netip.Addr, limit int) bool {
 	return true
 }
 
-// turn begins a new period if the previous one is over, and returns how many lines were left out in that period.
-func (l *lineLimit) turn(now time.Time) (missed int) {
+// turn begins a new period if the previous one is over, and logs how many lines were left out in that period.
+func (l *lineLimit) turn(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if age := now.Sub(l.began); age >= 0 && age < lineWindow {
-		return 0
+		return
 	}
-	missed = l.missed
-	*l = lineLimit{began: now, by: map[netip.Addr]int{}}
-	return missed
+	if l.missed > 0 {
+		l.log.Warn("lines were not logged: the limit of lines was reached", "what", l.what, "lines", l.missed)
+	}
+	l.began, l.logged, l.by, l.missed = now, 0, map[netip.Addr]int{}, 0
 }
 
-// eachWindow calls function do at the end of each period, until ctx ends.
-func eachWindow(ctx context.Context, do func(now time.Time)) error {
+// run calls turn at the end of each period, until ctx ends.
+func run(ctx context.Context, all ...*lineLimit) error {
 	tick := time.NewTicker(lineWindow)
 	defer tick.Stop()
 	for {
@@ -64,7 +73,9 @@ func eachWindow(ctx context.Context, do func(now time.Time)) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
-			do(now)
+			for _, l := range all {
+				l.turn(now)
+			}
 		}
 	}
 }
@@ -75,14 +86,12 @@ type AccessLog struct {
 	level func() network.AccessLog
 	// Connections counts connections by outcome. It is set before the first connection.
 	Connections *prometheus.CounterVec
-
-	mu    sync.Mutex
-	limit lineLimit
+	limit       lineLimit
 }
 
 // NewAccessLog returns a log of connections at level.
 func NewAccessLog(log *slog.Logger, level func() network.AccessLog) *AccessLog {
-	return &AccessLog{log: log, level: level}
+	return &AccessLog{log: log, level: level, limit: lineLimit{log: log, what: "connections"}}
 }
 
 // Ended logs c, if the limits permit it.
@@ -102,12 +111,7 @@ func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 	case network.AccessLogAll:
 		limit = allLines
 	}
-	a.mu.Lock()
-	missed := a.limit.turn(now)
-	take := a.limit.take(c.Source.Addr(), limit)
-	a.mu.Unlock()
-	a.tell(missed)
-	if !take {
+	if !a.limit.take(c.Source.Addr(), limit, now) {
 		a.count("dropped")
 		return
 	}
@@ -123,17 +127,4 @@ func (a *AccessLog) ended(c accesslog.Connection, now time.Time) {
 }
 
 // Run logs how many lines were left out in each period, until ctx ends.
-func (a *AccessLog) Run(ctx context.Context) error {
-	return eachWindow(ctx, func(now time.Time) {
-		a.mu.Lock()
-		missed := a.limit.turn(now)
-		a.mu.Unlock()
-		a.tell(missed)
-	})
-}
-
-func (a *AccessLog) tell(missed int) {
-	if missed > 0 {
-		a.log.Warn("connections were not logged: the limit of lines was reached", "connections", missed)
-	}
-}
+func (a *AccessLog) Run(ctx context.Context) error { return run(ctx, &a.limit) }

@@ -55,7 +55,7 @@ func TestAccessLogIsLimited(t *testing.T) {
 
 			a.ended(from("192.168.100.20"), now.Add(lineWindow))
 			g.Expect(lines("192.168.100.20")).To(Equal(want.one + 1))
-			g.Expect(out.String()).To(ContainSubstring(`"connections":` + jsonOf(100_001-want.all)))
+			g.Expect(out.String()).To(ContainSubstring(`"what":"connections","lines":` + jsonOf(100_001-want.all)))
 		})
 	}
 }

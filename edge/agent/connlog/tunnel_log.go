@@ -7,7 +7,6 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/cldmnky/oooi/access"
@@ -16,29 +15,16 @@ import (
 
 // A TunnelLog logs tunnels and refused callers of the access proxy.
 type TunnelLog struct {
-	log *slog.Logger
-
-	mu                             sync.Mutex
-	ended, refused                 namedLimit
-	balancedEnded, balancedRefused namedLimit
-}
-
-// A namedLimit limits the lines about one subject.
-type namedLimit struct {
-	lineLimit
-	what string
+	log                                            *slog.Logger
+	ended, refused, balancedEnded, balancedRefused lineLimit
 }
 
 // NewTunnelLog returns a TunnelLog that writes to log.
 func NewTunnelLog(log *slog.Logger) *TunnelLog {
 	return &TunnelLog{
-		log: log, ended: namedLimit{what: "tunnels"}, refused: namedLimit{what: "refused callers"},
-		balancedEnded: namedLimit{what: "tunnels of load balancers"}, balancedRefused: namedLimit{what: "refused callers of load balancers"},
+		log: log, ended: lineLimit{log: log, what: "tunnels"}, refused: lineLimit{log: log, what: "refused callers"},
+		balancedEnded: lineLimit{log: log, what: "tunnels of load balancers"}, balancedRefused: lineLimit{log: log, what: "refused callers of load balancers"},
 	}
-}
-
-func (l *TunnelLog) limits() []*namedLimit {
-	return []*namedLimit{&l.ended, &l.refused, &l.balancedEnded, &l.balancedRefused}
 }
 
 // Ended logs a tunnel, if the limit permits it.
@@ -47,7 +33,7 @@ func (l *TunnelLog) Ended(t access.Tunnel) {
 	if t.Target.Name == network.AccessLoadBalancers {
 		limit = &l.balancedEnded
 	}
-	if !l.take(limit, allLines, t.Caller.Addr(), time.Now()) {
+	if !limit.take(t.Caller.Addr(), allLines, time.Now()) {
 		return
 	}
 	l.log.Info("tunnel ended", append(callerOf(t.Caller, t.Account, t.Asked, t.Listen),
@@ -62,7 +48,7 @@ func (l *TunnelLog) Refused(r access.Refused) {
 	if r.LoadBalancer {
 		limit = &l.balancedRefused
 	}
-	if r.Refusal.Why == access.Abandoned || !l.take(limit, failureLines, r.Caller.Addr(), time.Now()) {
+	if r.Refusal.Why == access.Abandoned || !limit.take(r.Caller.Addr(), failureLines, time.Now()) {
 		return
 	}
 	l.log.Warn("caller refused", append(callerOf(r.Caller, r.Account, r.Asked, r.Listen), "status", r.Refusal.Status, "why", r.Refusal.Error())...)
@@ -83,30 +69,7 @@ func callerOf(caller netip.AddrPort, account, asked string, listen uint16) []any
 	return out
 }
 
-// take reports whether a line of source may be logged. It logs how many lines were left out in the previous period.
-func (l *TunnelLog) take(limit *namedLimit, most int, source netip.Addr, now time.Time) bool {
-	l.mu.Lock()
-	missed := limit.turn(now)
-	take := limit.take(source, most)
-	l.mu.Unlock()
-	l.tell(limit.what, missed)
-	return take
-}
-
 // Run logs how many lines were left out in each period, until ctx ends.
 func (l *TunnelLog) Run(ctx context.Context) error {
-	return eachWindow(ctx, func(now time.Time) {
-		for _, limit := range l.limits() {
-			l.mu.Lock()
-			missed := limit.turn(now)
-			l.mu.Unlock()
-			l.tell(limit.what, missed)
-		}
-	})
-}
-
-func (l *TunnelLog) tell(what string, missed int) {
-	if missed > 0 {
-		l.log.Warn("lines were not logged: the limit of lines was reached", "what", what, "lines", missed)
-	}
+	return run(ctx, &l.ended, &l.refused, &l.balancedEnded, &l.balancedRefused)
 }

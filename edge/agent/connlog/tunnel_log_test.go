@@ -39,7 +39,7 @@ func TestTunnelLogIsLimited(t *testing.T) {
 	g.Expect(count(`"caller":"10.128.0.3:`)).To(BeZero())
 	g.Expect(count(`"msg":"tunnel ended","caller":"10.128.0.1:40000","account":"backup/tool"`)).To(Equal(200))
 	g.Expect(count(`"msg":"tunnel ended","caller":"10.128.0.2:40000","port":2222`)).To(Equal(1))
-	l.take(&l.refused, failureLines, caller(1).Addr(), time.Now().Add(lineWindow))
+	l.refused.take(caller(1).Addr(), failureLines, time.Now().Add(lineWindow))
 	g.Expect(out.String()).To(ContainSubstring(`"what":"refused callers","lines":4980`))
 }
 
@@ -63,8 +63,8 @@ func TestLoadBalancersHideNoTunnel(t *testing.T) {
 	g.Expect(count(`"msg":"caller refused","caller":"203.0.113.`)).To(Equal(100))
 	g.Expect(count(`"msg":"tunnel ended","caller":"10.128.0.9:40000","account":"backup/tool"`)).To(Equal(1))
 	g.Expect(count(`"msg":"caller refused","caller":"10.128.0.9:40000","account":"backup/other"`)).To(Equal(1))
-	for _, limit := range l.limits() {
-		l.take(limit, allLines, pod.Addr(), time.Now().Add(lineWindow))
+	for _, limit := range []*lineLimit{&l.balancedEnded, &l.balancedRefused} {
+		limit.turn(time.Now().Add(lineWindow))
 	}
 	g.Expect(count(`"what":"tunnels of load balancers","lines":4000`)).To(Equal(1))
 	g.Expect(count(`"what":"refused callers of load balancers","lines":4900`)).To(Equal(1))

@@ -201,7 +201,7 @@ func (p *Proxy) look(ctx context.Context, a Admission, moment bool) time.Duratio
 }
 
 // errNotLooking is the answer of a proxy that is stuck.
-const errNotLooking = health.Unchecked("Envoy was not probed for more than three seconds")
+var errNotLooking = health.Reason{Kind: health.Unchecked, Text: "Envoy was not probed for more than three seconds"}
 
 // Refusal returns the first resource that Envoy refuses. It is zero if Envoy refuses none.
 func (p *Proxy) Refusal() reported.Refusal {

@@ -52,7 +52,7 @@ func (t Triggers) Wait() func(ctx context.Context, d time.Duration) {
 }
 
 // ErrStarting is the status of a server that was not checked yet.
-const ErrStarting = health.Unchecked("starting")
+var ErrStarting error = health.Reason{Kind: health.Unchecked, Text: "starting"}
 
 // A Status is why a server does not serve, nil if it does. The zero value is starting. It is safe for concurrent use.
 type Status struct {

@@ -55,7 +55,7 @@ func (o *OLM) release(ctx context.Context, repository string, made image.Multi) 
 	if err != nil {
 		return "", err
 	}
-	if err := made.WriteArchive(file, archive.Names...); err != nil {
+	if err := writeArchive(file, made, archive.Names...); err != nil {
 		file.Close()
 		return "", err
 	}

@@ -1,6 +1,6 @@
 // This file writes an image as one file, which a container runtime can import without a registry.
 
-package image
+package olm
 
 import (
 	"archive/tar"
@@ -11,11 +11,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/cldmnky/oooi/config/release/image"
 )
 
-// WriteArchive writes the image, without its referrers, as a tar archive of an image layout. containerd gives the
+// writeArchive writes the image m, without its referrers, as a tar archive of an image layout. containerd gives the
 // imported image each name in parameter names, such as "localhost/a:1".
-func (m Multi) WriteArchive(w io.Writer, names ...string) error {
+func writeArchive(w io.Writer, m image.Multi, names ...string) error {
 	dir, err := os.MkdirTemp("", "image-")
 	if err != nil {
 		return err
@@ -23,7 +25,7 @@ func (m Multi) WriteArchive(w io.Writer, names ...string) error {
 	defer os.RemoveAll(dir)
 	var all []mutate.IndexAddendum
 	for _, n := range names {
-		all = append(all, mutate.IndexAddendum{Add: m.Index, Descriptor: v1.Descriptor{Annotations: map[string]string{nameKey: n}}})
+		all = append(all, mutate.IndexAddendum{Add: m.Index, Descriptor: v1.Descriptor{Annotations: map[string]string{"io.containerd.image.name": n}}})
 	}
 	if _, err := layout.Write(dir, mutate.AppendManifests(empty.Index, all...)); err != nil {
 		return err
