@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ import (
 )
 
 const (
-	// logBytes limits what is kept of the last lines of a log, in bytes.
+	// logBytes limits the end of a log that is kept, in bytes.
 	logBytes            = 16 << 20
 	objectsDir, logsDir = "objects", "logs"
 	// unnamespaced is the directory of cluster-scoped objects. It is not a valid name of a namespace.
@@ -288,11 +289,35 @@ func readLog(ctx context.Context, logs source.LogReader, pod client.ObjectKey, c
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	text, err := io.ReadAll(io.LimitReader(r, logBytes))
-	if len(text) == logBytes {
-		text = text[:bytes.LastIndexByte(text, '\n')+1] // A part of a credential would not be recognized.
+	text, err := lastLines(r, logBytes)
+	return []byte(withoutCredentials(text)), err
+}
+
+// lastLines returns whole lines from the end of r. Parameter most limits their size in bytes. If lastLines omits older
+// lines, it adds a first line that reports the omission.
+func lastLines(r io.Reader, most int) (string, error) {
+	var text []byte
+	whole, part := true, make([]byte, 64<<10)
+	for {
+		n, err := r.Read(part)
+		text = append(text, part[:n]...)
+		if len(text) > 2*most {
+			text, whole = slices.Clone(text[len(text)-most:]), false
+		}
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if len(text) > most {
+			text, whole = text[len(text)-most:], false
+		}
+		if !whole {
+			text = slices.Concat([]byte("(older lines omitted)\n"), text[bytes.IndexByte(text, '\n')+1:])
+		}
+		return string(text), err
 	}
-	return []byte(withoutCredentials(string(text))), err
 }
 
 // file writes content to path in the archive. It returns an error for a path outside the archive: a part of path is a name
