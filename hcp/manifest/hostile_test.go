@@ -29,3 +29,13 @@ func TestAliasesThatExpand(t *testing.T) {
 		})
 	}
 }
+
+// TestErrorsAreShort: a file does not decide how long an error is.
+func TestErrorsAreShort(t *testing.T) {
+	g := NewWithT(t)
+	_, faults := manifest.Read("a.yaml", []byte(strings.Repeat("a: 1\n", 10_000)))
+	g.Expect(faults).NotTo(BeEmpty())
+	for _, f := range faults {
+		g.Expect(len(f.Error())).To(BeNumerically("<", 1_000))
+	}
+}
