@@ -28,7 +28,8 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	if !complete && len(b) >= MaxHead || complete && length > MaxHead {
 		return Request{}, 0, &Refusal{http.StatusRequestHeaderFieldsTooLarge, HeadTooLarge, ""}
 	}
-	first, headers, whole := strings.Cut(string(head), "\r\n")
+	line, headers, whole := bytes.Cut(head, []byte("\r\n"))
+	first := string(line)
 	if refused := notHTTP(first, whole || complete); refused != nil || !complete {
 		return Request{}, 0, refused
 	}
@@ -36,7 +37,7 @@ func ParseHead(b []byte) (r Request, length int, refused *Refusal) {
 	if r.Authority, version, refused = parseFirst(first); refused != nil {
 		return Request{}, 0, refused
 	}
-	h, refused := parseHeaders(headers)
+	h, refused := parseHeaders(string(headers))
 	if refused != nil {
 		return Request{}, 0, refused
 	}

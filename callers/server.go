@@ -94,11 +94,20 @@ const (
 	request, answer = 10 * time.Second, 30 * time.Second
 )
 
-// NewServer returns a server of probes and metrics over HTTP, and its listener, with a limit of connections. It logs no failed
-// connection: callers decide how often there is one.
+// NewServer returns a server of probes and metrics over HTTP, and its listener, with a limit of connections. It answers one
+// request of a caller at a time. It logs no failed connection: callers decide how often there is one.
 func NewServer(h http.Handler, l net.Listener, connections int64) (*http.Server, net.Listener) {
+	all := NewPool(connections, 1)
+	inTurn := func(w http.ResponseWriter, r *http.Request) {
+		s := all.Share(r.RemoteAddr)
+		defer s.Release()
+		if done, err := s.Turn(r.Context(), 1); err == nil {
+			defer done()
+			h.ServeHTTP(w, r)
+		}
+	}
 	return &http.Server{
-		Handler: h, MaxHeaderBytes: headers, ReadTimeout: request, WriteTimeout: answer, IdleTimeout: 2 * time.Minute,
+		Handler: http.HandlerFunc(inTurn), MaxHeaderBytes: headers, ReadTimeout: request, WriteTimeout: answer, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0),
-	}, &Listener{Listener: l, Of: NewPool(connections, 0)}
+	}, &Listener{Listener: l, Of: all}
 }

@@ -101,3 +101,37 @@ func TestManyAddressesLeaveRoom(t *testing.T) {
 	g.Eventually(l.(*Listener).Of.Free, "1m").Should(BeEquivalentTo(most))
 	g.Expect(l.(*Listener).open).To(BeEmpty())
 }
+
+// TestOneRequestAtATime: a pod that asks for metrics on all connections it gets has one answer made at a time, and delays no probe.
+func TestOneRequestAtATime(t *testing.T) {
+	g := NewWithT(t)
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	begun, end := make(chan string, 8), make(chan struct{})
+	s, l := NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- r.URL.Path
+		<-end
+	}), at, 8)
+	go func() { _ = s.Serve(l) }()
+	defer func() { _ = s.Close() }()
+	ask := func(address, path string) net.Conn {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(t.Context(), "tcp", at.Addr().String())
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = c.Close() })
+		_, err = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		g.Expect(err).NotTo(HaveOccurred())
+		return c
+	}
+	flood := []net.Conn{ask("127.0.0.1", "/metrics"), ask("127.0.0.1", "/metrics"), ask("127.0.0.1", "/metrics")}
+	g.Eventually(begun, "1m").Should(Receive(Equal("/metrics")))
+	g.Eventually(l.(*Listener).Of.Free, "1m").Should(BeEquivalentTo(5), "all are accepted")
+	ask("127.0.0.2", "/healthz")
+	g.Eventually(begun, "1m").Should(Receive(Equal("/healthz")))
+	g.Consistently(begun, "200ms").ShouldNot(Receive(), "the flood has its turn")
+	close(end)
+	for _, c := range flood {
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(answer.Body.Close()).To(Succeed())
+	}
+}

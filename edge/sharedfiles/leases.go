@@ -92,12 +92,11 @@ func (n *LeaseNames) VMHas(a netip.Addr, mac string) bool {
 // Leased returns the addresses on which VMs hold an unexpired lease, in order.
 func (n *LeaseNames) Leased() (addresses []netip.Addr) {
 	now := time.Now()
-	for a, l := range n.current().byAddr {
-		if l.VM != "" && l.Held(now) {
-			addresses = append(addresses, a)
+	for _, l := range n.current().ofVMs {
+		if l.Held(now) {
+			addresses = append(addresses, l.Address)
 		}
 	}
-	slices.SortFunc(addresses, netip.Addr.Compare)
 	return addresses
 }
 
@@ -132,6 +131,8 @@ func (n *LeaseNames) current() *leaseIndex {
 // A leaseIndex holds leases by address and by VM. It does not change.
 type leaseIndex struct {
 	byAddr map[netip.Addr]network.Lease
+	// ofVMs are the leases of VMs in the order of addresses.
+	ofVMs []network.Lease
 	// byVM has lists in the order of addresses, by the VM's name in lower case.
 	byVM map[string][]network.Lease
 	// byMAC has the end of the last lease of each VM.
@@ -153,9 +154,12 @@ func newLeaseIndex(all []network.Lease) *leaseIndex {
 		x.byAddr[l.Address] = l
 	}
 	for _, l := range x.byAddr {
-		if l.VM == "" {
-			continue
+		if l.VM != "" {
+			x.ofVMs = append(x.ofVMs, l)
 		}
+	}
+	slices.SortFunc(x.ofVMs, func(a, b network.Lease) int { return a.Address.Compare(b.Address) })
+	for _, l := range x.ofVMs {
 		name := strings.ToLower(l.VM)
 		x.byVM[name] = append(x.byVM[name], l)
 		if l.Expires.After(x.byMAC[l.MAC]) {
@@ -164,9 +168,6 @@ func newLeaseIndex(all []network.Lease) *leaseIndex {
 		if strings.Contains(name, ".") {
 			x.dotted = append(x.dotted, dottedLease{reversed(name), l})
 		}
-	}
-	for _, of := range x.byVM {
-		slices.SortFunc(of, func(a, b network.Lease) int { return a.Address.Compare(b.Address) })
 	}
 	slices.SortFunc(x.dotted, func(a, b dottedLease) int { return strings.Compare(a.reversed, b.reversed) })
 	return x

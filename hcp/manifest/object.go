@@ -153,11 +153,18 @@ func joined(whole, metadata map[string]json.RawMessage) (json.RawMessage, error)
 	return json.Marshal(whole)
 }
 
-// readable removes the names of Go types from a library's error.
+// maxError limits an error of a library, in bytes: it may repeat the file.
+const maxError = 500
+
+// readable shortens a library's error, and removes the names of Go types from it.
 func readable(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("field %s: want %s, not %s", cmp.Or(wrong.Field, "(the whole object)"), wrong.Type.Kind(), wrong.Value)
 	}
-	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + " ..."
+	}
+	return errors.New(text)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	yamldecoder "go.yaml.in/yaml/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -151,6 +152,10 @@ func (r *reader) document(text []byte) {
 			return
 		}
 	}
+	if err := expands(text); err != nil {
+		r.unread(err)
+		return
+	}
 	object, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		repeated := err
@@ -164,6 +169,42 @@ func (r *reader) document(text []byte) {
 	if err := alone(text); err != nil {
 		r.unread(err)
 	}
+}
+
+// maxAdded is the largest size in memory that aliases may add to a document, in bytes. nodeSize is that of one value.
+const maxAdded, nodeSize = 16 << 20, 64
+
+// expands returns an error if the aliases in a document add more than maxAdded: few of them can expand to gigabytes.
+func expands(text []byte) error {
+	if bytes.IndexByte(text, '&') < 0 || bytes.IndexByte(text, '*') < 0 {
+		return nil
+	}
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal(text, &document); err != nil {
+		return readable(err)
+	}
+	if added(&document, false, 0) > maxAdded {
+		return fmt.Errorf("its aliases (*name) repeat more than %d MiB", maxAdded>>20)
+	}
+	return nil
+}
+
+// added returns sum and the size of the values that aliases in n repeat. After the limit, it stops: an alias in its own
+// anchor has no end. aliased is true if an alias repeats n.
+func added(n *yamlv3.Node, aliased bool, sum int) int {
+	if n.Kind == yamlv3.AliasNode {
+		n, aliased = n.Alias, true
+	}
+	if aliased {
+		sum += nodeSize + len(n.Value)
+	}
+	for _, child := range n.Content {
+		if sum > maxAdded {
+			break
+		}
+		sum = added(child, aliased, sum)
+	}
+	return sum
 }
 
 // jsonValues splits text into JSON values. With an error, it also returns the values before the error.

@@ -206,7 +206,7 @@ func readInstallation(ctx context.Context, api client.Reader) (f installation) {
 		found, err := w.Read(ctx, api)
 		switch w.Kind.Kind {
 		case "Deployment":
-			f.operators, f.operatorsErr = found, err
+			f.operators, f.operatorsErr = source.Operators(ctx, api, found), err
 		case "ValidatingAdmissionPolicy":
 			f.policies, f.policiesErr = found, errors.Join(f.policiesErr, err)
 		case "ValidatingAdmissionPolicyBinding":

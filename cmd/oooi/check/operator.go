@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cldmnky/oooi/cmd/oooi/command"
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/network/problem"
 )
@@ -43,7 +44,7 @@ func neededRights() []authorizationv1.ResourceAttributes {
 		{Verb: "list", Group: "apps", Resource: "deployments"},
 		{Verb: "list", Group: "coordination.k8s.io", Resource: "leases"},
 		{Verb: "list", Group: "discovery.k8s.io", Resource: "endpointslices"},
-		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "oooi-controlplane"},
+		source.BindRight(),
 	}
 }
 
@@ -66,15 +67,12 @@ func readOperator(ctx context.Context, api client.Reader, installed installation
 		f.rightsErr = fmt.Errorf("the API server was not queried")
 		return f
 	}
-	user := "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName
 	for _, right := range neededRights() {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + d.Namespace, "system:authenticated"}, ResourceAttributes: &right,
-		}}
-		if f.rightsErr = writer.Create(ctx, review); f.rightsErr != nil {
+		may, err := source.Allowed(ctx, writer, d.Namespace, d.Spec.Template.Spec.ServiceAccountName, right)
+		if f.rightsErr = err; err != nil {
 			return f
 		}
-		if !review.Status.Allowed {
+		if !may {
 			f.lacks = append(f.lacks, strings.TrimSuffix(right.Verb+" "+right.Resource+"/"+right.Subresource, "/"))
 		}
 	}

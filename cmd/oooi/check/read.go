@@ -5,6 +5,8 @@ package check
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,8 +49,9 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 	parts := make([]readPart, len(all)+1)
 	var g errgroup.Group
 	g.SetLimit(readAtOnce)
+	var pooled sync.Map
 	for i, hc := range all {
-		g.Go(func() error { parts[i] = readOne(ctx, api, hc); return nil })
+		g.Go(func() error { parts[i] = readOne(ctx, api, hc, &pooled); return nil })
 	}
 	g.Go(func() error {
 		for _, what := range source.WantedOfAll() {
@@ -75,7 +78,9 @@ func readWorld(ctx context.Context, api client.Reader, all []source.HostedCluste
 	return w
 }
 
-func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p readPart) {
+// readOne reads the objects of hc. pooled has the namespaces whose NodePools another part has: hosted clusters in one
+// namespace share them.
+func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster, pooled *sync.Map) (p readPart) {
 	if hc.Object == nil {
 		return p // status.Read reports that the HostedCluster cannot be read.
 	}
@@ -88,7 +93,14 @@ func readOne(ctx context.Context, api client.Reader, hc source.HostedCluster) (p
 		if !what.Matters() {
 			return nil, nil
 		}
-		return p.read(ctx, api, what), nil
+		before := len(p.objects)
+		found := p.read(ctx, api, what)
+		if what.Kind == hcp.NodePoolKind() && len(found) > 0 {
+			if _, again := pooled.LoadOrStore(hc.Namespace, true); again {
+				p.objects = slices.Delete(p.objects, before, len(p.objects))
+			}
+		}
+		return found, nil
 	})
 	return p
 }

@@ -103,3 +103,34 @@ func TestReadsOfLargeClusters(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(config.QPS).To(BeNumerically("<", 0), "no limit of five requests a second")
 }
+
+// A sharedNamespace has one NodePool.
+type sharedNamespace struct{ client.Reader }
+
+func (sharedNamespace) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
+
+func (sharedNamespace) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if u := list.(*unstructured.UnstructuredList); u.GetKind() == "NodePoolList" {
+		u.Items = append(u.Items, unstructured.Unstructured{Object: map[string]any{"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
+			"metadata": map[string]any{"namespace": "clusters", "name": "workers"}, "spec": map[string]any{"clusterName": "b", "replicas": int64(3)}}})
+	}
+	return nil
+}
+
+// TestNodePoolsOfOneNamespace: hosted clusters in one namespace do not multiply its NodePools.
+func TestNodePoolsOfOneNamespace(t *testing.T) {
+	g := NewWithT(t)
+	var all []source.HostedCluster
+	for _, name := range []string{"a", "b", "c"} {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+			"metadata": map[string]any{"namespace": "clusters", "name": name}}}
+		all = append(all, source.HostedCluster{Namespace: "clusters", Name: name, Object: u})
+	}
+	var pools []int
+	for _, o := range readWorld(t.Context(), sharedNamespace{}, all).clusters() {
+		pools = append(pools, len(o.NodePools))
+	}
+	g.Expect(pools).To(Equal([]int{0, 1, 0}))
+}

@@ -179,8 +179,8 @@ func (g *Gatherer) installation(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, o := range found {
-			if w.Kind == source.DeploymentKind() {
+		if w.Kind == source.DeploymentKind() {
+			for _, o := range source.Operators(ctx, g.API, found) {
 				namespaces[o.GetNamespace()] = true
 			}
 		}
@@ -202,6 +202,8 @@ func (g *Gatherer) collect(ctx context.Context, w source.Wanted) ([]unstructured
 	switch {
 	case ctx.Err() != nil:
 		return nil, command.ErrInterrupted
+	case errors.Is(err, source.ErrMoreEvents):
+		g.Index.Unread = append(g.Index.Unread, source.Unread{What: w.String(), Why: err.Error()})
 	case err != nil:
 		g.Index.Add(w, err)
 		return nil, nil

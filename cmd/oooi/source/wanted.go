@@ -25,7 +25,7 @@ type Wanted struct {
 	Kind schema.GroupVersionKind
 	// Namespace is empty for all namespaces.
 	Namespace, name string
-	labels          map[string]string
+	labels, fields  map[string]string
 }
 
 // DeploymentKind returns the kind of Deployments.
@@ -130,7 +130,7 @@ func WantedOfOperator(namespace string) []Wanted {
 const PageSize = 250
 
 // Read returns the objects that w selects. It reads them page by page. If their kind is not installed, or if the object with
-// a name does not exist, it returns nil.
+// a name does not exist, it returns nil. Of Events, it returns at most MostEvents, with short texts.
 func (w Wanted) Read(ctx context.Context, api client.Reader) ([]unstructured.Unstructured, error) {
 	all, err := w.read(ctx, api)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
@@ -147,19 +147,29 @@ func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 		return []unstructured.Unstructured{o}, err
 	}
 	var all []unstructured.Unstructured
+	events, page := w.Kind == KindOf("", "v1", "Event"), int64(PageSize)
+	if events {
+		page = eventsPage
+	}
 	for next := ""; ; {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(w.Kind.GroupVersion().WithKind(w.Kind.Kind + "List"))
-		err := api.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels(w.labels), client.Limit(PageSize), client.Continue(next))
+		err := api.List(ctx, list, client.InNamespace(w.Namespace), client.MatchingLabels(w.labels), client.MatchingFields(w.fields), client.Limit(page), client.Continue(next))
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range list.Items {
 			unstructured.RemoveNestedField(o.Object, "status", "images") // In a Node, this is most of the object, and no command reads it.
+			if events {
+				shortened(o.Object)
+			}
 			all = append(all, o)
 		}
-		if next = list.GetContinue(); next == "" {
+		switch next = list.GetContinue(); {
+		case next == "":
 			return all, nil
+		case events && len(all) >= MostEvents:
+			return all, ErrMoreEvents
 		}
 	}
 }

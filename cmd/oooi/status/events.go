@@ -6,6 +6,7 @@ package status
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +14,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/fields"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/cldmnky/oooi/cmd/oooi/source"
 	"github.com/cldmnky/oooi/edge/wire"
 	"github.com/cldmnky/oooi/explain"
 )
@@ -23,28 +24,28 @@ import (
 const (
 	// mostEvents limits the number of events that are shown.
 	mostEvents = 5
-	// mostEventsRead limits the number of events that are read in each namespace. The API server does not return
-	// the newest ones first.
-	mostEventsRead = 1000
 	// mostEventText limits what is shown of an event, in bytes.
 	mostEventText = 500
 )
 
-// readEvents reads Warning events of the namespaces of the HostedCluster and of its control plane, at most mostEventsRead
-// of each. Events that cannot be read are not in r.unread, because no answer depends on them.
+// readEvents reads Warning events of the namespaces of the HostedCluster and of its control plane. Events that cannot be read are not in r.unread, because no answer depends on them.
 func (r *Reader) readEvents(ctx context.Context) error {
 	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
-		var list corev1.EventList
-		warnings := client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("type", corev1.EventTypeWarning)}
-		switch err := r.API.List(ctx, &list, client.InNamespace(namespace), warnings, client.Limit(mostEventsRead)); {
+		found, err := source.Warnings(namespace).Read(ctx, r.API)
+		switch {
 		case apierrors.IsForbidden(err):
 			r.eventsUnread = append(r.eventsUnread, noRight("Events in namespace "+namespace))
+		case errors.Is(err, source.ErrMoreEvents):
+			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Namespace %s has more than %d warnings. There may be newer ones.", namespace, source.MostEvents))
 		case err != nil:
 			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Events in namespace %s: %v", namespace, err))
-		case list.Continue != "":
-			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Namespace %s has more than %d warnings. There may be newer ones.", namespace, mostEventsRead))
 		}
-		r.events = append(r.events, list.Items...)
+		for _, o := range found {
+			var e corev1.Event
+			if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &e) == nil { // Others are not shown.
+				r.events = append(r.events, e)
+			}
+		}
 	}
 	return ctx.Err()
 }

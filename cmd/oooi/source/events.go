@@ -1,0 +1,50 @@
+// This file limits what is read of Events. Each user who may create them in a namespace decides how many there are, and
+// the API server accepts 1.5 MB of each.
+
+package source
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// MostEvents is the largest number of Events that are read in a namespace. The API server does not return the newest
+	// ones first.
+	MostEvents = 1000
+	// eventsPage is the limit of Events that one list request asks for.
+	eventsPage = 50
+	// mostEventText limits each text in an Event, in bytes.
+	mostEventText = 1 << 10
+)
+
+// ErrMoreEvents is returned with the first MostEvents Events.
+var ErrMoreEvents = fmt.Errorf("there are more than %d. There may be newer ones", MostEvents)
+
+// Warnings selects the Events of type Warning in a namespace.
+func Warnings(namespace string) Wanted {
+	return Wanted{Kind: KindOf("", "v1", "Event"), Namespace: namespace, fields: map[string]string{"type": corev1.EventTypeWarning}}
+}
+
+// shortened returns an Event with short texts, and without labels, annotations and owners.
+func shortened(event map[string]any) map[string]any {
+	if all, ok := event["metadata"].(map[string]any); ok {
+		kept := []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}
+		maps.DeleteFunc(all, func(key string, _ any) bool { return !slices.Contains(kept, key) })
+	}
+	for key, value := range event {
+		switch v := value.(type) {
+		case string:
+			if len(v) > mostEventText {
+				event[key] = strings.ToValidUTF8(v[:mostEventText], "") + "..."
+			}
+		case map[string]any:
+			event[key] = shortened(v)
+		}
+	}
+	return event
+}
