@@ -171,6 +171,7 @@ func nodePoolKind() kind {
 		"status.conditions[].reason",
 		"status.conditions[].message",
 		"status.conditions[].observedGeneration",
+		"status.conditions[].lastTransitionTime",
 	)...)}
 }
 

@@ -162,6 +162,10 @@ var (
 		What:   "KubeVirt has not started {newVMs} on network {network} ({error}).",
 		Effect: "They do not become nodes.",
 		Fix:    "Fix the cause in parentheses. The Events of these VMs and their pods in namespace {namespace} have details."})
+	VMsNotCreated = declare("VMsNotCreated", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "KubeVirt has not created all VMs of NodePool {nodePools} ({error}).",
+		Effect: "They do not become nodes.",
+		Fix:    "Read condition AllMachinesReady of the NodePool. With VMCreateFailed, fix its error. Otherwise, fix the disks of VMs: the DataVolumes and PersistentVolumeClaims in namespace {namespace}."})
 	VMNodesExcluded = declare("VMNodesExcluded", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
 		What:   "No node may run VMs of NodePool {nodePools}: {nodes}.",
 		Effect: "New VMs stay Pending.",
