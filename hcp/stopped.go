@@ -1,5 +1,5 @@
 // This file finds why HyperShift creates no control plane or no nodes: refusals of its controllers, and what users
-// paused. It also finds VMs that KubeVirt does not start.
+// paused. It also finds VMs that KubeVirt does not create or start.
 
 package hcp
 
@@ -243,8 +243,9 @@ const (
 	maxNotStarted = 5
 )
 
-// NotStarted returns a problem for each reason why VMs of o that boot from a network have not started at the time now. Of
-// VMs with one reason, KubeVirt's message is that of the first. Files may be old, so a VM in files needs a reason.
+// NotStarted returns a problem for each reason why VMs of o that boot from a network have not started at the time now, or
+// do not exist. Of VMs with one reason, KubeVirt's message is that of the first. Files may be old, so a VM in files needs
+// a reason.
 func NotStarted(o Objects, now time.Time) (ps problem.Problems) {
 	waiting := network.Without(o.VMs, func(m lenient.VirtualMachineInstance) bool {
 		return !m.Starting() || m.DeletionTimestamp != nil || now.Sub(m.CreationTimestamp.Time) <= startsWithin
@@ -271,6 +272,28 @@ func NotStarted(o Objects, now time.Time) (ps problem.Problems) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(late)) {
 		ps = append(ps, problem.New(problem.VMsNotStarted, problem.Subject{}, late[reason]))
+	}
+	return append(ps, notCreated(o, now)...)
+}
+
+// notCreated returns a problem for NodePools of o whose Machines have had no VMs for long, for each set of reasons.
+func notCreated(o Objects, now time.Time) (ps problem.Problems) {
+	late := map[string][]string{}
+	for _, np := range o.NodePools {
+		if np.DeletionTimestamp != nil || len(objects.Attachments(o.HostedCluster, np)) == 0 {
+			continue
+		}
+		for _, c := range np.Status.Conditions {
+			reasons := strings.Join(lenient.WithoutVMs(c), ", ")
+			if reasons != "" && now.Sub(c.LastTransitionTime.Time) > startsWithin && !isFormer(c.ObservedGeneration, np.Generation) {
+				late[reasons] = append(late[reasons], np.Name)
+			}
+		}
+	}
+	for _, reasons := range slices.Sorted(maps.Keys(late)) {
+		pools := slices.Sorted(slices.Values(late[reasons]))
+		args := problem.Args{"nodePools": pools[:min(len(pools), maxNamed)], "namespace": {objects.ControlPlaneNamespace(o.HostedCluster)}, "error": {reasons}}
+		ps = append(ps, problem.New(problem.VMsNotCreated, problem.Subject{}, args))
 	}
 	return ps
 }

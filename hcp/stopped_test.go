@@ -190,3 +190,47 @@ func TestVMsNotStarted(t *testing.T) {
 	o.Partial = true
 	g.Expect(hcp.NotStarted(o, now)).To(BeEmpty(), "files may be old")
 }
+
+// TestVMsNotCreated: a problem names NodePools whose Machines have had no VM for ten minutes, and why. A Machine that waits
+// for another reason, or a NodePool without a network, is not the topic.
+func TestVMsNotCreated(t *testing.T) {
+	now := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	condition := func(kind, status, reason string, age time.Duration) hyperv1.NodePoolCondition {
+		return hyperv1.NodePoolCondition{Type: kind, Status: corev1.ConditionStatus(status), Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-age))}
+	}
+	machines := func(reason string) hyperv1.NodePoolCondition {
+		return condition("AllMachinesReady", "False", reason, 11*time.Minute)
+	}
+	for name, c := range map[string]struct {
+		of     hyperv1.NodePoolCondition
+		change change
+		want   string
+	}{
+		"KubeVirt refuses the VM":       {machines("VMCreateFailed"), nil, "VMCreateFailed"},
+		"no storage class":              {machines("DVPending"), nil, "DVPending"},
+		"among other reasons":           {machines("Bootstrapping,DVImagePullFailed,DVNotReady,Unschedulable"), nil, "DVImagePullFailed, DVNotReady"},
+		"for minutes":                   {condition("AllMachinesReady", "False", "DVNotReady", 9*time.Minute), nil, ""},
+		"another reason":                {machines("WaitingForBootstrapData"), nil, ""},
+		"all Machines are ready":        {condition("AllMachinesReady", "True", "DVNotReady", time.Hour), nil, ""},
+		"another condition":             {condition("AllNodesHealthy", "False", "DVNotReady", time.Hour), nil, ""},
+		"of a NodePool that is deleted": {machines("DVFailed"), func(o *hcp.Objects) { o.NodePools[0].DeletionTimestamp = &metav1.Time{Time: now} }, ""},
+		"of a NodePool without network": {machines("DVFailed"), func(o *hcp.Objects) { o.NodePools[0].Spec.Platform.Kubevirt.AdditionalNetworks = nil }, ""},
+		"of a former NodePool": {machines("DVFailed"), func(o *hcp.Objects) {
+			o.NodePools[0].Generation, o.NodePools[0].Status.Conditions[0].ObservedGeneration = 4, 3
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, o := NewWithT(t), served(t)
+			o.VMs, o.NodePools[0].Status.Conditions = nil, []hyperv1.NodePoolCondition{c.of}
+			if c.change != nil {
+				c.change(&o)
+			}
+			var got []string
+			for _, p := range hcp.NotStarted(o, now) {
+				got = append(got, p.Args["error"].String())
+				g.Expect(message(p)).To(HavePrefix("KubeVirt has not created all VMs of NodePool " + o.NodePools[0].Name + " ("))
+			}
+			g.Expect(strings.Join(got, "; ")).To(Equal(c.want))
+		})
+	}
+}

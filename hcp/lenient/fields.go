@@ -153,6 +153,8 @@ func nodePoolKind() kind {
 		"spec.platform.kubevirt.additionalNetworks[].name",
 		"spec.platform.kubevirt.attachDefaultNetwork",
 		"spec.platform.kubevirt.nodeSelector",
+		"spec.platform.kubevirt.compute.memory",
+		"spec.platform.kubevirt.hostDevices[].deviceName", "spec.platform.kubevirt.hostDevices[].count",
 		"spec.arch",
 		"spec.taints[].effect",
 		"spec.replicas",
@@ -171,6 +173,7 @@ func nodePoolKind() kind {
 		"status.conditions[].reason",
 		"status.conditions[].message",
 		"status.conditions[].observedGeneration",
+		"status.conditions[].lastTransitionTime",
 	)...)}
 }
 

@@ -275,6 +275,16 @@ func TestVMsThatHaveNotStarted(t *testing.T) {
 	g.Expect(vm("Scheduling", strings.ReplaceAll(unscheduled, "False", "True")).Status.Conditions).To(BeEmpty())
 }
 
+// TestMachinesWithoutVMs: of condition AllMachinesReady, only the reasons of Machines without VMs are kept, and when it began.
+func TestMachinesWithoutVMs(t *testing.T) {
+	g := NewWithT(t)
+	of := func(reason string) any {
+		return decoded[lenient.NodePool](t, `{"metadata":{"name":"a"},"status":{"conditions":[{"type":"AllMachinesReady","status":"False","reason":"`+reason+`","message":"2 of 3","lastTransitionTime":"2026-11-21T03:54:10Z"}]}}`).Items[0].Fields.Status.Conditions
+	}
+	g.Expect(of("Bootstrapping,DVNotReady,DVPending")).To(HaveExactElements(And(HaveField("Reason", "DVNotReady,DVPending"), HaveField("Message", ""), HaveField("LastTransitionTime.Time.IsZero()", false))))
+	g.Expect(of("Bootstrapping")).To(BeEmpty())
+}
+
 // TestFinishedVMs: a VM that failed or succeeded is finished. The phase of a VM that runs is not kept.
 func TestFinishedVMs(t *testing.T) {
 	g := NewWithT(t)

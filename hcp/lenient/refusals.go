@@ -1,4 +1,4 @@
-// This file has the conditions with which HyperShift reports that it creates no control plane or no nodes.
+// This file has the conditions with which HyperShift reports that it creates no control plane, no nodes or no VMs.
 
 package lenient
 
@@ -34,6 +34,18 @@ func RefusesNodePool(c hyperv1.NodePoolCondition) bool {
 	return false
 }
 
+// WithoutVMs returns the reasons in c for which Machines of a NodePool have no VirtualMachineInstance yet: KubeVirt refused
+// the VM, or its disk is not ready (reconcileNormal and getDVNotProvisionedReason in cluster-api-provider-kubevirt).
+// HyperShift joins the reasons of all Machines (aggregateMachineReasonsAndMessages in nodepool_controller.go).
+func WithoutVMs(c hyperv1.NodePoolCondition) []string {
+	if c.Type != hyperv1.NodePoolAllMachinesReadyConditionType || c.Status != corev1.ConditionFalse {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(c.Reason, ","), func(reason string) bool {
+		return !slices.Contains([]string{"VMCreateFailed", "DVFailed", "DVImagePullFailed", "DVNotReady", "DVPending"}, reason)
+	})
+}
+
 // maxRefusals is the maximum number of refusals that are kept for each object, and maxQuoted the maximum length of
 // their texts in bytes. An API server limits neither.
 const (
@@ -62,6 +74,10 @@ func isNeeded(element any) bool {
 	case *hyperv1.NodePoolCondition:
 		if RefusesNodePool(*c) {
 			c.Status, c.Reason, c.Message = corev1.ConditionFalse, cut(c.Reason, maxQuoted), cut(c.Message, maxQuoted)
+			return true
+		}
+		if reasons := WithoutVMs(*c); len(reasons) > 0 { // The message changes again and again.
+			c.Reason, c.Message = strings.Join(reasons, ","), ""
 			return true
 		}
 	}

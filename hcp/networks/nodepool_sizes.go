@@ -1,9 +1,13 @@
-// This file computes the largest number of VMs that a NodePool can have at once.
+// This file computes the largest number of VMs that a NodePool can have at once, and what each of them needs.
 
 package networks
 
 import (
+	"cmp"
+
 	hyperv1 "github.com/openshift/hypershift/api/hypershift/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/cldmnky/oooi/hcp/objects"
@@ -76,4 +80,42 @@ func surge(m hyperv1.NodePoolManagement, size int) int {
 		return 1
 	}
 	return max(n, 0)
+}
+
+// VMRequests returns what each VM of a NodePool requests of its node at least, by the NodePool's name. It leaves out memory
+// that a patch may change.
+func VMRequests(o objects.Objects) map[string]corev1.ResourceList {
+	all, ofAll := map[string]corev1.ResourceList{}, patchOf(o.HostedCluster.Annotations)
+	for _, np := range o.NodePools {
+		kv, out := np.Spec.Platform.Kubevirt, corev1.ResourceList{}
+		if all[np.Name] = out; kv == nil {
+			continue
+		}
+		for _, device := range kv.KubevirtHostDevices {
+			q := out[corev1.ResourceName(device.DeviceName)]
+			q.Add(*resource.NewQuantity(int64(cmp.Or(device.Count, 1)), resource.DecimalSI))
+			out[corev1.ResourceName(device.DeviceName)] = q
+		}
+		if c := kv.Compute; c != nil && c.Memory != nil && !ofAll.touches(patchedDomain) && !patchOf(np.Annotations).touches(patchedDomain) {
+			out[corev1.ResourceMemory] = *c.Memory
+		}
+	}
+	return all
+}
+
+// Architectures returns the architecture of the image that VMs of each NodePool boot, by its name, or "" if the user chose
+// the image. HyperShift has images of two architectures (defaultImage in nodepool/kubevirt/kubevirt.go). A VM has the
+// architecture of its node.
+func Architectures(o objects.Objects) map[string]string {
+	out := map[string]string{}
+	for _, np := range o.NodePools {
+		switch kv := np.Spec.Platform.Kubevirt; {
+		case kv != nil && kv.RootVolume != nil && kv.RootVolume.Image != nil:
+		case np.Spec.Arch == hyperv1.ArchitectureS390X:
+			out[np.Name] = np.Spec.Arch
+		default:
+			out[np.Name] = hyperv1.ArchitectureAMD64
+		}
+	}
+	return out
 }

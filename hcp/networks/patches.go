@@ -20,10 +20,11 @@ import (
 	"github.com/cldmnky/oooi/network/problem"
 )
 
-// The fields of a VM that decide how it is connected.
+// The fields of a VM that decide how it is connected, and the field that contains its memory.
 const (
 	patchedNetworks   = "/spec/template/spec/networks"
-	patchedInterfaces = "/spec/template/spec/domain/devices/interfaces"
+	patchedDomain     = "/spec/template/spec/domain"
+	patchedInterfaces = patchedDomain + "/devices/interfaces"
 )
 
 // The fields of a VM that decide on which nodes it runs.

@@ -162,10 +162,14 @@ var (
 		What:   "KubeVirt has not started {newVMs} on network {network} ({error}).",
 		Effect: "They do not become nodes.",
 		Fix:    "Fix the cause in parentheses. The Events of these VMs and their pods in namespace {namespace} have details."})
+	VMsNotCreated = declare("VMsNotCreated", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
+		What:   "KubeVirt has not created all VMs of NodePool {nodePools} ({error}).",
+		Effect: "They do not become nodes.",
+		Fix:    "Read condition AllMachinesReady of the NodePool. With VMCreateFailed, fix its error. Otherwise, fix the disks of VMs: the DataVolumes and PersistentVolumeClaims in namespace {namespace}."})
 	VMNodesExcluded = declare("VMNodesExcluded", Entry{Reason: NodesNotJoining, Severity: SeverityWarning, PreventsNodes: true,
 		What:   "No node may run VMs of NodePool {nodePools}: {nodes}.",
-		Effect: "New VMs stay Pending.",
-		Fix:    "Change {key} or annotation {annotation}, or the labels or taints of nodes. VMs tolerate only taints that this annotation adds to /spec/template/spec/tolerations, and not spec.tolerations of the HostedCluster."})
+		Effect: "New VMs stay Pending, or do not boot.",
+		Fix:    "Change {key}, compute or hostDevices of the NodePool, annotation {annotation}, or the labels or taints of nodes. For another architecture, create a NodePool with its spec.arch. VMs tolerate only taints that this annotation adds to /spec/template/spec/tolerations, and not spec.tolerations of the HostedCluster."})
 	BootWithoutDiscover = declare("BootWithoutDiscover", Entry{Reason: NodesNotJoining, Severity: SeverityWarning,
 		What:   "No DHCPDISCOVER of {newVMs} has reached an edge of network {network} since {since}, although they run.",
 		Effect: "They have no address, so they do not boot.",

@@ -277,3 +277,21 @@ platform: {type: KubeVirt, kubevirt: {attachDefaultNetwork: true}}}}`)
 		})
 	}
 }
+
+// TestMachinesWithoutVMs: HyperShift says so in a condition, and no VirtualMachineInstance does (machine.go of
+// cluster-api-provider-kubevirt). Machines that boot are other reasons.
+func TestMachinesWithoutVMs(t *testing.T) {
+	for reason, absent := range map[string]bool{
+		"VMCreateFailed": true, "DVPending": true, "DVFailed": true, "DVNotReady": true, "DVImagePullFailed": true, "Bootstrapping,DVPending": true,
+		"Bootstrapping": false, "WaitingForBootstrapData": false, "WaitingForClusterInfrastructure": false, "NodeNotFound": false, "VMNotReady": false,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			w := worldOf(t, "lb-ip")
+			report(w.pool(), "AllMachinesReady", "False", reason, "2 of 2 machines are not ready")
+			out, _ := exitOf(t, w)
+			if first, _, _ := strings.Cut(out, "\n"); strings.Contains(first, "will become Ready") == absent || strings.Contains(out, "AllMachinesReady") != absent {
+				t.Errorf("%s", first)
+			}
+		})
+	}
+}

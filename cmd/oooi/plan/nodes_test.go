@@ -72,3 +72,40 @@ func TestNoNodeForVMs(t *testing.T) {
 		})
 	}
 }
+
+// TestNoNodeHasWhatVMsNeed: nodes must have the architecture of the image of VMs, their memory and their host devices. What a Node does not report is not judged.
+func TestNoNodeHasWhatVMsNeed(t *testing.T) {
+	const memory, kubevirt = "        memory: 4Gi\n", "    kubevirt:\n      additionalNetworks:"
+	reports := func(arch, allocatable string) string {
+		return "  labels: {kubernetes.io/arch: " + arch + "}\nstatus:\n  allocatable: {" + allocatable + "}\n"
+	}
+	host := strings.Replace(kubevirt, "      additional", "      hostDevices: [{deviceName: nvidia.com/A100, count: 2}]\n      additional", 1)
+	for name, c := range map[string]struct{ old, new, node, want string }{
+		"what they need":                 {memory, memory, reports("amd64", "memory: 4Gi"), ""},
+		"too little memory":              {memory, memory, reports("amd64", "memory: 3Gi"), "1 offer too little memory"},
+		"memory that a patch may change": {"    hostedcluster.densityops.com/network: auto\n", "    hostedcluster.densityops.com/network: auto\n    hypershift.openshift.io/kubevirt-vm-jsonpatch: '[{\"op\": \"replace\", \"path\": \"/spec/template/spec/domain/memory/guest\", \"value\": \"2Gi\"}]'\n", reports("amd64", "memory: 3Gi"), ""},
+		"no memory reported":             {memory, memory, reports("amd64", "cpu: 4"), ""},
+		"another architecture":           {memory, memory, reports("arm64", "memory: 8Gi"), "1 have architecture arm64"},
+		"the image has none of the node": {"  arch: amd64\n", "  arch: arm64\n", reports("arm64", "memory: 8Gi"), "1 have architecture arm64"},
+		"the other one":                  {"  arch: amd64\n", "  arch: s390x\n", reports("s390x", "memory: 8Gi"), ""},
+		"not the other one":              {"  arch: amd64\n", "  arch: s390x\n", reports("amd64", "memory: 8Gi"), "1 have architecture amd64"},
+		"an image of the user":           {"        persistent:\n", "        diskImage: {containerDiskImage: quay.io/team/disk:1}\n        persistent:\n", reports("arm64", "memory: 8Gi"), ""},
+		"no host device":                 {kubevirt, host, reports("amd64", "memory: 8Gi"), "1 offer no nvidia.com/A100"},
+		"too few host devices":           {kubevirt, host, reports("amd64", "memory: 8Gi, nvidia.com/A100: 1"), "1 offer too little nvidia.com/A100"},
+		"host devices":                   {kubevirt, host, reports("amd64", "memory: 8Gi, nvidia.com/A100: 2"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			text := read(t, objects(t, "lb-ip"))
+			g.Expect(text).To(ContainSubstring(c.old))
+			text = strings.Replace(strings.Replace(text, c.old, c.new, 1), "  labels: {kubernetes.io/hostname: node1}\nstatus:\n", c.node, 1)
+			stdout, _, code := oooiPlan(t, text, "-f", "-")
+			g.Expect(code).To(BeZero(), stdout)
+			if c.want == "" {
+				g.Expect(stdout).NotTo(ContainSubstring("NodesNotJoining"))
+				return
+			}
+			g.Expect(stdout).To(And(ContainSubstring(": nodes may not become Ready."), ContainSubstring("No node may run VMs of NodePool blue: "+c.want+".")))
+		})
+	}
+}

@@ -178,24 +178,44 @@ func edgesExcluded(p network.Plan, nodes []corev1.Node) (ps problem.Problems) {
 func unlabeled(n corev1.Node) bool { return len(n.Labels) == 0 }
 
 // vmsExcluded returns problems that name the NodePools of o if none of o's nodes may run their VMs. If some node has
-// /dev/kvm, VMs run only on such nodes.
+// /dev/kvm, or reports its memory, VMs run only on such nodes.
 func vmsExcluded(o hcp.Objects) (ps problem.Problems) {
 	c := placement.Capacity{Nodes: network.Without(o.ReportedNodes(), unlabeled)}
-	free, need := c.Free(nil), corev1.ResourceList{}
-	for _, all := range free {
-		if q := all[networks.KVM]; !q.IsZero() {
-			need[networks.KVM] = resource.MustParse("1")
-		}
+	free := c.Free(nil)
+	offered := func(name corev1.ResourceName) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(free)), func(all corev1.ResourceList) bool { q := all[name]; return !q.IsZero() })
 	}
 	selectors, tolerated, sizes := networks.NodeSelectors(o), networks.Tolerations(o), networks.NodePoolSizes(o)
+	requests, archs := networks.VMRequests(o), networks.Architectures(o)
 	for _, name := range slices.Sorted(maps.Keys(selectors)) {
+		need := corev1.ResourceList{}
+		if offered(corev1.ResourceMemory) {
+			need = requests[name]
+		}
+		if offered(networks.KVM) {
+			need[networks.KVM] = resource.MustParse("1")
+		}
+		foreign := map[string]int{}
+		nodes := network.Without(c.Nodes, func(n corev1.Node) bool {
+			of := n.Labels[corev1.LabelArchStable]
+			other := of != "" && archs[name] != "" && of != archs[name]
+			if other {
+				foreign["have architecture "+of]++
+			}
+			return other
+		})
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: selectors[name], Tolerations: tolerated[name]}}
-		rooms, others := placement.RoomsFor(pod, need, c.Nodes, free)
+		rooms, others := placement.RoomsFor(pod, need, nodes, free)
 		if len(c.Nodes) == 0 || sizes[name] == 0 || slices.ContainsFunc(rooms, func(r placement.Room) bool { return r.Lacks == "" }) {
 			continue
 		}
-		if len(rooms) > 0 {
-			others["offer no "+networks.KVM] = len(rooms)
+		maps.Copy(others, foreign)
+		for _, r := range rooms {
+			if q := r.Free[r.Lacks]; q.IsZero() {
+				others["offer no "+string(r.Lacks)]++
+			} else {
+				others["offer too little "+string(r.Lacks)]++
+			}
 		}
 		why := placement.CountsOf(others)
 		if last := len(ps) - 1; last >= 0 && ps[last].Args["nodes"].String() == why {
