@@ -113,6 +113,12 @@ func TestNodesInMaintenance(t *testing.T) {
 				}
 			}
 			g.Expect(kept.Action).To(Equal(decide.Leave))
+			paused, until := w, "true"
+			paused.HostedCluster = w.HostedCluster.DeepCopy()
+			paused.HostedCluster.Spec.PausedUntil = &until
+			during := decide.About(paused, testOptions.Release, testNow)
+			g.Expect(during.Desired).To(BeEmpty(), "a paused cluster keeps its budget, or none")
+			g.Expect(during.Removed).To(BeEmpty())
 			refused.Binding = nil
 			g.Expect(decide.About(refused, testOptions.Release, testNow).Desired).To(BeEmpty(), "without its rights in the namespace")
 			refused.Binding = w.Binding

@@ -182,6 +182,24 @@ type allVMs struct{ reply.NoVMs }
 
 func (allVMs) VM(mac string) (string, netip.Addr, bool) { return "vm-" + mac[12:], netip.Addr{}, true }
 
+// TestBurstOfOffers: of 300 VMs that boot at once, each gets an offer, and 256 addresses are probed.
+func TestBurstOfOffers(t *testing.T) {
+	t.Parallel()
+	const all, probed = 300, 256
+	w := NewWithT(t)
+	p := &played{says: func(context.Context, netip.Addr) string { return "" }}
+	n := blue()
+	n.CIDR = netip.MustParsePrefix("192.168.100.0/22")
+	n.DHCP.Range.Last = netip.MustParseAddr("192.168.103.250")
+	h := serveHostile(t, n, func(s *dhcp.Server) { s.WhoHas, s.VMs = p.whoHas, allVMs{} })
+	for i := range all {
+		h.send(message(discover, fmt.Sprintf("02:00:00:00:%02x:%02x", i/256, i%256)), everybody)
+		m, _ := h.hears(patience.Limit)
+		w.Expect(m).NotTo(BeNil(), "VM %d", i)
+	}
+	w.Expect(p.count()).To(Equal(probed))
+}
+
 // TestHostThatAnswersForAll: a router with proxy ARP, or a hostile VM that answers for every address, cannot prevent VMs from getting an
 // address.
 func TestHostThatAnswersForAll(t *testing.T) {

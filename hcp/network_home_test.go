@@ -25,7 +25,7 @@ func TestRunningNetworkKeepsItsCIDR(t *testing.T) {
 		want []string // CIDRs by the names of the networks
 		says types.GomegaMatcher
 	}{
-		"the oldest NodePool is deleted": {remove, []string{second}, BeEmpty()},
+		"the oldest NodePool is deleted": {remove, []string{second}, HaveExactElements(And(HaveField("Cause", problem.ClusterCIDRNotTaken), HaveField("Severity", problem.SeverityWarning)))},
 		"the oldest NodePool is recreated": {func(o *hcp.Objects) {
 			o.NodePools[0].CreationTimestamp = metav1.NewTime(o.NodePools[1].CreationTimestamp.Add(time.Hour))
 		}, []string{first, second}, BeEmpty()},
@@ -94,6 +94,29 @@ func TestCreationTimesMoveNoCIDR(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRestoreChangesAKeptCIDR: a network that keeps its CIDR only because it runs gets another one after a restore, as a Warning says. It
+// does not if its CIDR is set on the HostedCluster, as the Warning suggests.
+func TestRestoreChangesAKeptCIDR(t *testing.T) {
+	const ofCluster, own = "192.168.100.0/24", "192.168.200.0/24"
+	g, o := NewWithT(t), served(t)
+	o.VMs = nil
+	addNodePool(&o, "beta", "200")
+	o = deepCopy(o)
+	o.NetworkAttachmentDefinitions[1].Annotations[settings.Prefix+"cidr"] = own
+	last, _, _ := planned(o, network.Plan{})
+	o.NodePools = o.NodePools[1:]
+	kept, problems, _ := planned(o, last)
+	restored, _, _ := planned(o, network.Plan{})
+	g.Expect([][]string{cidrs(kept), cidrs(restored)}).To(Equal([][]string{{own}, {ofCluster}}))
+	g.Expect(problems).To(ContainElement(HaveField("Cause", problem.ClusterCIDRNotTaken)))
+
+	annotate(&o, "cidr", own)
+	kept, problems, _ = planned(o, last)
+	restored, _, _ = planned(o, network.Plan{})
+	g.Expect([][]string{cidrs(kept), cidrs(restored)}).To(Equal([][]string{{own}, {own}}))
+	g.Expect(problems).NotTo(ContainElement(HaveField("Cause", problem.ClusterCIDRNotTaken)))
 }
 
 // cidrs returns the CIDR of each network of p.

@@ -10,7 +10,8 @@ import (
 // An Eviction says what happens to a VM if its pod is evicted.
 type Eviction string
 
-// HyperShift sets the strategy External: Cluster API drains the node and deletes the VM, and KubeVirt creates it again.
+// HyperShift sets the strategy External since 0.1.73: Cluster API drains the node and deletes the VM, and KubeVirt creates
+// it again.
 // KubeVirt migrates a VM, refuses its eviction, or stops it (pod-eviction-admitter.go). Without a strategy in the VM,
 // a setting of KubeVirt decides.
 const (

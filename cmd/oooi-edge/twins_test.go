@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -93,6 +94,22 @@ func TestSecondManagementCluster(t *testing.T) {
 	first[0].start()
 	serves(t, first)
 	yields(t, second, first)
+
+	// The kernel of an edge that yields answers ARP requests.
+	for _, e := range first {
+		segment.Pull(t, e.ns, "net1")
+	}
+	vm.Run(t, "ip", "neighbour", "flush", "dev", "eth0")
+	g.Eventually(func() string {
+		vm.Do(t, func() {
+			if c, err := net.Dial("udp4", net.JoinHostPort(blueNextHop, "9")); err == nil {
+				_, _ = c.Write([]byte("x"))
+				_ = c.Close()
+			}
+		})
+		return vm.Neighbour(t, "eth0", blueNextHop)
+	}, patience.Limit, "50ms").Should(Or(Equal(second[0].ns.MAC(t, "net1")), Equal(second[1].ns.MAC(t, "net1"))))
+	g.Expect(second[0].probed()).To(ContainSubstring("edges of another management cluster serve this network"), "it yields for 30 s")
 }
 
 // incumbents waits until each edge has sent 7 more heartbeats over both networks, and some probes. After 6 it yields to no

@@ -66,16 +66,14 @@ func nadValues(o indexed, a network.Attachment) (settings.Values, problem.Proble
 	return settings.Overlay(settings.Values{}, settings.OnNetworkAttachmentDefinition, a.String(), found.Annotations)
 }
 
-// keepOwnCIDR sets the CIDR of s, a network in use, to the CIDR of its NAD. If the HostedCluster has annotation cidr, a
-// problem says that it has no effect.
-func (s *merged) keepOwnCIDR(base settings.Values) {
+// keepOwnCIDR sets the CIDR of s, a network in use, to the CIDR of its NAD. A problem says that cidr, of the HostedCluster,
+// has no effect while the plan in force is known.
+func (s *merged) keepOwnCIDR(cidr netip.Prefix) {
 	own := s.ofNAD
 	s.CIDR, s.CIDRField, s.CIDRKeys = own.CIDR, own.CIDRField, own.CIDRKeys
 	delete(s.without, network.KeyCIDR)
-	if base.CIDR.IsValid() {
-		s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(problem.ClusterCIDRNotTaken,
-			problem.Args{"value": {base.CIDR.String()}, "cidr": {own.CIDR.String()}}, network.KeyCIDR))
-	}
+	s.problems = append(slices.Clone(s.problems), s.Attachment.Problem(problem.ClusterCIDRNotTaken,
+		problem.Args{"value": {cidr.String()}, "cidr": {own.CIDR.String()}}, network.KeyCIDR))
 }
 
 // cidrByName returns a hint if two NodePools have the same age, so that only their names decide which network gets the

@@ -99,7 +99,7 @@ func Of(of objects.Objects, base settings.Values, ofNodePools map[string]problem
 	}
 	home, keepsOwn := homeNetwork(all, primary, o, base, last)
 	if keepsOwn {
-		all[home].keepOwnCIDR(base)
+		all[home].keepOwnCIDR(clusterCIDR(o.HostedCluster, base))
 	}
 	problems = append(problems, cidrByName(o, all, home, base)...)
 	setAddresses(all, home, o, base)

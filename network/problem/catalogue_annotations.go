@@ -70,9 +70,9 @@ var (
 		Effect: "For network {network}, {otherValue} ({source}) takes precedence.",
 		Fix:    "Set annotation {key} to the same value on {subject}, and on the HostedCluster or NodePool."})
 	ClusterCIDRNotTaken = declare("ClusterCIDRNotTaken", Entry{Reason: AnnotationUnknown, Severity: SeverityWarning,
-		What:   "Annotation cidr ({value}) of the HostedCluster is not used.",
-		Effect: "Network {network} runs with {cidr} of its NetworkAttachmentDefinition, and keeps it.",
-		Fix:    "Remove the annotation. To change the CIDR, edit annotation cidr of the NetworkAttachmentDefinition instead."})
+		What:   "CIDR {value} of the HostedCluster is not used.",
+		Effect: "Network {network} runs with {cidr} of its NetworkAttachmentDefinition, and keeps it until a backup is restored.",
+		Fix:    "Set annotation cidr to {cidr} on the HostedCluster. To change the CIDR, also edit annotation cidr of the NetworkAttachmentDefinition."})
 	GatewayOnSecondary = declare("GatewayOnSecondary", Entry{Reason: AnnotationUnknown, Severity: SeverityInfo,
 		What:   "Annotation gateway ({gateway}) sets no router on network {network}, because VMs do not boot from it.",
 		Effect: "DHCP does not assign the address."})
