@@ -4,7 +4,7 @@
 package source
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -17,21 +17,21 @@ const (
 	// ones first.
 	MostEvents = 1000
 	// eventsPage is the limit of Events that one list request asks for.
-	eventsPage = 50
-	// mostEventText limits each text in an Event, in bytes.
-	mostEventText = 1 << 10
+	eventsPage = 25
+	// mostEventText limits each text in an Event, in bytes. After mostCut bytes of longer texts, no more Events are read.
+	mostEventText, mostCut = 1 << 10, 16 << 20
 )
 
-// ErrMoreEvents is returned with the first MostEvents Events.
-var ErrMoreEvents = fmt.Errorf("there are more than %d. There may be newer ones", MostEvents)
+// ErrMoreEvents is returned with the Events that were read, if there are more.
+var ErrMoreEvents = errors.New("there are too many, or they are too large. There may be newer ones")
 
 // Warnings selects the Events of type Warning in a namespace.
 func Warnings(namespace string) Wanted {
 	return Wanted{Kind: KindOf("", "v1", "Event"), Namespace: namespace, fields: map[string]string{"type": corev1.EventTypeWarning}}
 }
 
-// shortened returns an Event with short texts, and without labels, annotations and owners.
-func shortened(event map[string]any) map[string]any {
+// shorten cuts long texts of an Event, and removes labels, annotations and owners. It returns the number of bytes that it cut.
+func shorten(event map[string]any) (cut int) {
 	if all, ok := event["metadata"].(map[string]any); ok {
 		kept := []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}
 		maps.DeleteFunc(all, func(key string, _ any) bool { return !slices.Contains(kept, key) })
@@ -40,11 +40,12 @@ func shortened(event map[string]any) map[string]any {
 		switch v := value.(type) {
 		case string:
 			if len(v) > mostEventText {
+				cut += len(v) - mostEventText
 				event[key] = strings.ToValidUTF8(v[:mostEventText], "") + "..."
 			}
 		case map[string]any:
-			event[key] = shortened(v)
+			cut += shorten(v)
 		}
 	}
-	return event
+	return cut
 }

@@ -147,7 +147,7 @@ func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 		return []unstructured.Unstructured{o}, err
 	}
 	var all []unstructured.Unstructured
-	events, page := w.Kind == KindOf("", "v1", "Event"), int64(PageSize)
+	events, cut, page := w.Kind == KindOf("", "v1", "Event"), 0, int64(PageSize)
 	if events {
 		page = eventsPage
 	}
@@ -161,14 +161,14 @@ func (w Wanted) read(ctx context.Context, api client.Reader) ([]unstructured.Uns
 		for _, o := range list.Items {
 			unstructured.RemoveNestedField(o.Object, "status", "images") // In a Node, this is most of the object, and no command reads it.
 			if events {
-				shortened(o.Object)
+				cut += shorten(o.Object)
 			}
 			all = append(all, o)
 		}
 		switch next = list.GetContinue(); {
 		case next == "":
 			return all, nil
-		case events && len(all) >= MostEvents:
+		case events && (len(all) >= MostEvents || cut > mostCut):
 			return all, ErrMoreEvents
 		}
 	}

@@ -36,7 +36,7 @@ func (r *Reader) readEvents(ctx context.Context) error {
 		case apierrors.IsForbidden(err):
 			r.eventsUnread = append(r.eventsUnread, noRight("Events in namespace "+namespace))
 		case errors.Is(err, source.ErrMoreEvents):
-			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Namespace %s has more than %d warnings. There may be newer ones.", namespace, source.MostEvents))
+			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Namespace %s has too many warnings, or too large ones. There may be newer ones.", namespace))
 		case err != nil:
 			r.eventsUnread = append(r.eventsUnread, fmt.Sprintf("Events in namespace %s: %v", namespace, err))
 		}
