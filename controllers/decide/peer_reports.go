@@ -109,11 +109,11 @@ func (w view) partitioned(n network.Network, d rollout.Decision) problem.Problem
 	if i < 0 {
 		return nil
 	}
-	args, subject := problem.Args{"edge": {strconv.Itoa(n.Edges[i].Number)}}, w.subject(n, n.Edges[i])
-	ps := problem.Problems{n.Problem(problem.PeerNotHeard, args, network.KeyEdgeNodeSelector).Of(subject)}
+	edge, subject := strconv.Itoa(n.Edges[i].Number), w.subject(n, n.Edges[i])
+	ps := problem.Problems{n.Problem(problem.PeerNotHeard, problem.Args{"edge": {edge}}, network.KeyEdgeNodeSelector).Of(subject)}
 	if d.Held {
-		args = problem.Args{"edge": args["edge"], "minutes": {strconv.Itoa(int(rollout.Deadline.Minutes()))}}
-		ps = append(ps, n.Problem(problem.EdgesHeld, args).Of(subject))
+		minutes := strconv.Itoa(int(rollout.Deadline.Minutes()))
+		ps = append(ps, n.Problem(problem.EdgesHeld, problem.Args{"edge": {edge}, "minutes": {minutes}}).Of(subject))
 	}
 	return ps
 }

@@ -183,16 +183,17 @@ func vmsExcluded(o hcp.Objects) (ps problem.Problems) {
 	c := placement.Capacity{Nodes: network.Without(o.ReportedNodes(), unlabeled)}
 	free := c.Free(nil)
 	offered := func(name corev1.ResourceName) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Values(free)), func(all corev1.ResourceList) bool { q := all[name]; return !q.IsZero() })
+		return slices.ContainsFunc(c.Nodes, func(n corev1.Node) bool { q := n.Status.Allocatable[name]; return !q.IsZero() })
 	}
+	memory, kvm := offered(corev1.ResourceMemory), offered(networks.KVM)
 	selectors, tolerated, sizes := networks.NodeSelectors(o), networks.Tolerations(o), networks.NodePoolSizes(o)
 	requests, archs := networks.VMRequests(o), networks.Architectures(o)
 	for _, name := range slices.Sorted(maps.Keys(selectors)) {
 		need := corev1.ResourceList{}
-		if offered(corev1.ResourceMemory) {
+		if memory {
 			need = requests[name]
 		}
-		if offered(networks.KVM) {
+		if kvm {
 			need[networks.KVM] = resource.MustParse("1")
 		}
 		foreign := map[string]int{}

@@ -28,7 +28,8 @@ const (
 	mostEventText = 500
 )
 
-// readEvents reads Warning events of the namespaces of the HostedCluster and of its control plane. Events that cannot be read are not in r.unread, because no answer depends on them.
+// readEvents reads Warning events of the namespaces of the HostedCluster and of its control plane. Events that cannot be
+// read are not in r.unread, because no answer depends on them.
 func (r *Reader) readEvents(ctx context.Context) error {
 	for _, namespace := range []string{r.Namespace, r.ControlPlane} {
 		found, err := source.Warnings(namespace).Read(ctx, r.API)
